@@ -1,0 +1,169 @@
+"""Strict JSON and the digests that bind a decision to exact bytes.
+
+Owns parsing that refuses instead of repairing (B2, B3) and SHA-256 over domain-separated canonical JSON (RFC 8785). Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import rfc8785
+
+from runner.model import Digest, Json, JsonObject, ToolCall
+
+MAX_DEPTH = 64
+#: Integers beyond ±(2^53-1) mean different numbers to different readers (RFC 8785, I-JSON).
+MAX_INTEGER = 2**53 - 1
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class MalformedJsonError(ValueError):
+    """The text is no JSON that every reader would read alike; the message says why."""
+
+
+def parse_strict(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
+    """Parse JSON, refusing what two parsers might read differently.
+
+    Args:
+        text: The JSON text as received.
+        max_depth: How deep objects and lists may nest.
+
+    Raises:
+        MalformedJsonError: Not JSON; a duplicate key; NaN or Infinity; a number outside the exact range; a lone surrogate;
+            deeper than `max_depth`.
+    """
+    if _depth(text) > max_depth:
+        raise MalformedJsonError(f"nested deeper than {max_depth} levels")
+    try:
+        value: Json = json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_no_constant,
+            parse_float=_exact_float,
+            parse_int=_exact_int,
+        )
+    except MalformedJsonError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise MalformedJsonError(f"not JSON: {error}") from None
+    _no_surrogates(value)
+    return value
+
+
+def parse_call(tool: str, raw: str) -> ToolCall:
+    """A `ToolCall` from the exact text of its input; what is malformed is kept as a fault, never repaired."""
+    try:
+        value = parse_strict(raw)
+    except MalformedJsonError as error:
+        return ToolCall(tool=tool, raw=raw, input=None, fault=str(error))
+    if not isinstance(value, dict):
+        return ToolCall(tool=tool, raw=raw, input=None, fault="the input is not a JSON object")
+    return ToolCall(tool=tool, raw=raw, input=value)
+
+
+def canonical(value: Json) -> bytes:
+    """RFC 8785 bytes of a value that `parse_strict` accepted.
+
+    Raises:
+        MalformedJsonError: The value has no canonical form.
+    """
+    try:
+        return rfc8785.dumps(cast("JsonObject", value))
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
+        raise MalformedJsonError(f"no canonical form: {error}") from None
+
+
+def digest_json(domain: str, value: Json) -> Digest:
+    """SHA-256 over `domain`, a NUL and the canonical JSON of `value`; two domains never share a digest."""
+    return Digest("sha256:" + hashlib.sha256(domain.encode() + b"\0" + canonical(value)).hexdigest())
+
+
+def digest_bytes(data: bytes) -> Digest:
+    """Plain SHA-256 of a file's bytes: pre-images and post-images."""
+    return Digest("sha256:" + hashlib.sha256(data).hexdigest())
+
+
+def call_digest(*, tool: str, definition: Digest, arguments: Mapping[str, Json], paths: Sequence[str]) -> Digest:
+    """What a call is: tool, the tool's definition, exact input, where its paths lead (B2).
+
+    Args:
+        tool: The profile's name for the tool.
+        definition: Digest of the tool's schema and description as offered.
+        arguments: The strictly parsed input.
+        paths: Resolved paths, in argument order.
+    """
+    fields: JsonObject = {"tool": tool, "definition": definition, "input": dict(arguments), "paths": list(paths)}
+    return digest_json("runner.call.v1", fields)
+
+
+def approval_digest(*, call: Digest, run: str, approval: str, nonce: str, pre_images: Mapping[str, str | None]) -> Digest:
+    """What a decision carries: this very request, in the world it was proposed in (B2, B6).
+
+    Args:
+        call: The `call_digest`.
+        run: Run id.
+        approval: Approval id.
+        nonce: Random text of this row.
+        pre_images: Real path → SHA-256 of its bytes, None where the file is absent.
+    """
+    fields: JsonObject = {"call": call, "run": run, "id": approval, "nonce": nonce, "pre_images": dict(pre_images)}
+    return digest_json("runner.approval.v1", fields)
+
+
+def _depth(text: str) -> int:
+    """Nesting of a JSON text, counted without recursion, before a parser sees it."""
+    deepest = depth = 0
+    inside = False
+    for token in re.finditer(r'\\.|["{}\[\]]', text, re.DOTALL):
+        mark = token.group()
+        if mark == '"':
+            inside = not inside
+        elif not inside and mark in "{[":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif not inside and mark in "}]":
+            depth -= 1
+    return deepest
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> JsonObject:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise MalformedJsonError("an object repeats a key")
+    return value
+
+
+def _no_constant(name: str) -> Json:
+    raise MalformedJsonError(f"{name} is not a JSON number")
+
+
+def _exact_float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise MalformedJsonError("a number is out of range")
+    return value
+
+
+def _exact_int(text: str) -> int:
+    if len(text) > 20 or abs(int(text)) > MAX_INTEGER:
+        raise MalformedJsonError("an integer is beyond 2^53-1")
+    return int(text)
+
+
+def _no_surrogates(value: Json) -> None:
+    todo: list[Json] = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            if _SURROGATE.search(item):
+                raise MalformedJsonError("a lone surrogate is not text")
+        elif isinstance(item, dict):
+            todo.extend(item.keys())
+            todo.extend(item.values())
+        elif isinstance(item, list):
+            todo.extend(item)
