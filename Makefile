@@ -1,0 +1,43 @@
+# The product's front door: `make demo` and `make test` do all their own set-up (README.md).
+SHELL := bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+BIN := .venv/bin
+
+.PHONY: help setup demo test check format bench diagrams stop-engine
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  YES=1 answers yes before a Docker Engine is installed."
+
+setup: ## virtual environment, Docker Engine, sandbox image; leaves alone what is there
+	@scripts/setup.sh
+
+demo: setup ## the main job on the embedded default: a scripted model, no key
+	@$(BIN)/runner demo
+
+test: setup ## every test tier, real engine included; ARGS="…" go to pytest
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: ## format, lint, types, who may import whom
+	@scripts/setup.sh --only-venv
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: ## put the code into ruff's format and fix what ruff can fix
+	@scripts/setup.sh --only-venv
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: ## each benchmark in benchmarks/, one after another
+	@scripts/setup.sh --only-venv
+	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+
+diagrams: ## draw the state diagrams of docs/states.md from the tables
+	@scripts/setup.sh --only-venv
+	@$(BIN)/python -m scripts.make_diagrams
+
+stop-engine: ## end the dockerd that set-up started, never another
+	@python3 -m scripts.engine stop
