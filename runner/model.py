@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import NewType, NoReturn, TypeAlias
+from typing import NamedTuple, NewType, NoReturn, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 JsonObject: TypeAlias = "dict[str, Json]"
@@ -47,6 +47,17 @@ def make_id(prefix: str, entropy: bytes) -> str:
     number = int.from_bytes(entropy[:10], "big")
     symbols = [_CROCKFORD[(number >> shift) & 31] for shift in range(75, -1, -5)]
     return f"{prefix}_{''.join(symbols)}"
+
+
+class Attempt(NamedTuple):
+    """One container's life: a run, its segment, and which try of it."""
+
+    run: RunId
+    segment: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.run}:{self.segment}:{self.number}"
 
 
 class Verdict(Enum):

@@ -1,0 +1,26 @@
+"""Speaks to the SDK: options, transport over a byte stream, hook, callback and outcome server.
+
+Performs nothing and decides nothing.
+"""
+
+from runner.agent.gate import Answer, Gate, Outcome
+from runner.agent.options import Start, argv, brokered_tools, bundled_cli, environment, versions
+from runner.agent.session import Message, Session, SessionEnd
+from runner.agent.transport import ByteStream, Mirror
+
+__all__ = [
+    "Answer",
+    "ByteStream",
+    "Gate",
+    "Message",
+    "Mirror",
+    "Outcome",
+    "Session",
+    "SessionEnd",
+    "Start",
+    "argv",
+    "brokered_tools",
+    "bundled_cli",
+    "environment",
+    "versions",
+]

@@ -1,0 +1,135 @@
+"""One conversation with the CLI in one container: options, prompt, frames, end.
+
+The end, like everything else the container says, is logged and never used: reply, usage and turn count are the gateway's.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from claude_agent_sdk import (
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    ClaudeSDKError,
+    ResultMessage,
+)
+
+from runner.agent.drift import drift
+from runner.agent.frames import FrameLimits
+from runner.agent.gate import Callback, Gate, hooks
+from runner.agent.options import Start, brokered_tools
+from runner.agent.outcomes import outcome_server
+from runner.agent.transport import BoxTransport, ByteStream, Mirror
+from runner.errors import AgentProtocolError, SandboxMismatchError
+from runner.model import SERVER, Image, JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What the agent is asked. None as a whole on resume: the transcript already holds it."""
+
+    text: str
+    images: tuple[Image, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEnd:
+    """How the CLI says it ended; the container's word, for the log."""
+
+    subtype: str
+    is_error: bool
+    said: str
+    stderr: str
+
+
+class Session:
+    """Drives the SDK over one container's stream, from connect to the CLI's result."""
+
+    def __init__(
+        self, stream: ByteStream, start: Start, *, gate: Gate, mirror: Mirror, limits: FrameLimits | None = None
+    ) -> None:
+        self._start = start
+        self._drift: tuple[str, ...] = ()
+        self._transport = BoxTransport(stream, mirror=mirror, watch=self._check_init, limits=limits)
+        self._client = ClaudeSDKClient(sdk_options(start, gate), transport=self._transport)
+
+    async def run(self, message: Message | None) -> SessionEnd:
+        """Talk until the CLI's result line or the end of its output.
+
+        Args:
+            message: What to ask; None when the session is resumed and the CLI goes on by itself.
+
+        Raises:
+            AgentProtocolError: The container broke a rule of the wire or died.
+            SandboxMismatchError: The CLI runs with other tools, servers, mode, model or version than it was started with.
+        """
+        end = SessionEnd(subtype="eof", is_error=True, said="", stderr="")
+        try:
+            async with self._client as client:
+                if message is not None:
+                    await client.query(_lines(message))
+                async for said in client.receive_messages():
+                    if isinstance(said, ResultMessage):
+                        end = self._end(said)
+                        break
+        except (ClaudeSDKError, AgentProtocolError) as error:
+            raise self._failure(str(error)) from None
+        if self._drift:
+            raise self._mismatch()
+        return end
+
+    def _end(self, said: ResultMessage) -> SessionEnd:
+        return SessionEnd(
+            subtype=said.subtype[:100],
+            is_error=said.is_error,
+            said=(said.result or "")[:2000],
+            stderr=self._transport.stderr_tail(),
+        )
+
+    def _check_init(self, frame: JsonObject) -> None:
+        if frame.get("type") != "system" or frame.get("subtype") != "init":
+            return
+        self._drift = drift(frame, self._start.profile)
+        if self._drift:
+            raise AgentProtocolError("cannot trust the agent's start-up")
+
+    def _failure(self, text: str) -> AgentProtocolError | SandboxMismatchError:
+        if self._drift:
+            return self._mismatch()
+        if self._transport.failure is not None:
+            return self._transport.failure
+        return AgentProtocolError(f"cannot go on with the agent: {text[:500]}", details=self._transport.stderr_tail() or None)
+
+    def _mismatch(self) -> SandboxMismatchError:
+        return SandboxMismatchError(
+            "cannot trust the agent: its start-up differs from its profile", details="; ".join(self._drift)
+        )
+
+
+def sdk_options(start: Start, gate: Gate) -> ClaudeAgentOptions:
+    """Options as far as a custom transport reads them: gate, server, initialise flags."""
+    servers: dict[str, Any] = {SERVER: outcome_server(start.profile, gate)} if brokered_tools(start.profile) else {}
+    return ClaudeAgentOptions(
+        can_use_tool=Callback(gate),
+        hooks=hooks(gate),  # type: ignore[arg-type]
+        mcp_servers=servers,
+        verbatim_prompts=True,
+        # A recorded prompt would override ours on resume (case 109).
+        system_prompt={"type": "custom", "prompt": start.system_prompt, "snapshot": False},
+        permission_mode="default",
+        allowed_tools=[],
+    )
+
+
+async def _lines(message: Message) -> AsyncIterator[dict[str, Any]]:
+    content: list[dict[str, Any]] = [{"type": "text", "text": message.text}]
+    content.extend(_picture(image) for image in message.images)
+    yield {"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": None}
+
+
+def _picture(image: Image) -> dict[str, Any]:
+    data = base64.standard_b64encode(image.data).decode()
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}

@@ -1,0 +1,138 @@
+"""The durable queue: one DBOS workflow per segment attempt. The only module that knows DBOS (engine.md).
+
+It dispatches and nothing else: what a run is, whether it may still run and what it has done are rows of our own, moved by
+compare-and-set. A workflow that comes twice, late or after a crash finds its attempt taken and returns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+import socket
+import uuid
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import dbos
+from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
+from dbos._serialization import DefaultSerializer
+
+from runner.errors import StoreError
+from runner.model import Attempt, RunId
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+QUEUE = "segments"
+WORKFLOW = "segment"
+#: Constant on purpose: by default it is a checksum of our code, and a deploy would strand what is queued.
+APPLICATION_VERSION = "1"
+POLL_SECONDS = 0.1
+
+Conduct = Callable[[Attempt], Awaitable[None]]
+
+
+class Dispatch:
+    """Queues segment attempts and calls `conduct` for each, on the running loop.
+
+    One instance per process at a time: DBOS is a process-wide singleton.
+    """
+
+    def __init__(self, engine: Engine, conduct: Conduct, *, host_limit: int, agent_limit: int) -> None:
+        self._engine = engine
+        self._conduct = conduct
+        self._limits = (host_limit, agent_limit)
+        self._client: DBOSClient | None = None
+
+    async def open(self) -> None:
+        """Create DBOS's tables where missing and make `enqueue` work; nothing is taken from the queue yet."""
+        _refuse_pickle()
+        _quiet()
+        config = DBOSConfig(
+            name="runner",
+            system_database_engine=self._engine,
+            system_database_url=self._engine.url.render_as_string(hide_password=False),
+            # Unique per boot: a former boot's work is taken over by our own recovery, never by DBOS's (engine.md §4).
+            executor_id=f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}",
+            application_version=APPLICATION_VERSION,
+            serializer=DBOSPortableJSONSerializer(),
+            notification_listener_polling_interval_sec=POLL_SECONDS,
+            log_level="WARNING",
+        )
+        DBOS(config=config)
+        conduct = self._conduct
+
+        @DBOS.workflow(name=WORKFLOW)
+        async def segment(run: str, number: int, attempt: int) -> None:
+            await conduct(Attempt(RunId(run), number, attempt))
+
+        # Launched inside the running loop, or queued coroutines would run on a thread of DBOS's own.
+        await asyncio.to_thread(self._make_client)
+        DBOS.launch()
+
+    async def start(self) -> None:
+        """Begin taking work."""
+        host, agent = self._limits
+        await DBOS.register_queue_async(
+            QUEUE,
+            worker_concurrency=host,
+            partition_concurrency=agent,
+            polling_interval_sec=POLL_SECONDS,
+            on_conflict="always_update",
+        )
+
+    def enqueue(self, conn: Connection, attempt: Attempt, *, agent: str) -> None:
+        """Queue one attempt inside the caller's transaction; the same attempt twice is one.
+
+        Raises:
+            StoreError: The dispatcher is not open.
+        """
+        if self._client is None:
+            raise StoreError("cannot queue a run: the dispatcher is not open")
+        options = EnqueueOptions(
+            workflow_name=WORKFLOW,
+            queue_name=QUEUE,
+            workflow_id=str(attempt),
+            queue_partition_key=agent,
+        )
+        self._client.enqueue_in_transaction(conn, options, *attempt)
+
+    async def close(self, *, drain_seconds: float) -> None:
+        """Stop taking work and forget DBOS; what runs has `drain_seconds` to end."""
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(max_workers=1) as closing:
+            destroy = functools.partial(
+                DBOS.destroy, workflow_completion_timeout_sec=round(drain_seconds), destroy_registry=True
+            )
+            await loop.run_in_executor(closing, destroy)
+            if self._client is not None:
+                await loop.run_in_executor(closing, self._client.destroy)
+                self._client = None
+        # DBOS made its own pool the loop's default and has just shut it down; what still closes needs threads.
+        loop.set_default_executor(ThreadPoolExecutor())
+
+    def _make_client(self) -> None:
+        self._client = DBOSClient(system_database_engine=self._engine, serializer=DBOSPortableJSONSerializer())
+
+
+def _refuse_pickle() -> None:
+    """A row names its own codec, and one marked `py_pickle` ran code: that codec must not exist here (engine.md)."""
+
+    def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
+        raise StoreError("cannot read a queue row: it is pickled, which is never trusted")
+
+    for name in ("serialize", "deserialize"):
+        setattr(DefaultSerializer, name, refuse)
+
+
+def _quiet() -> None:
+    """DBOS logs a long traceback per cancelled workflow; its warnings still come through."""
+    logging.getLogger("dbos").setLevel(logging.WARNING)
+
+
+def version() -> str:
+    """The installed DBOS version, for `status`."""
+    return str(getattr(dbos, "__version__", "3"))
