@@ -67,7 +67,9 @@ def ping(where: str, *, timeout: float = 5.0) -> Answer:
         status, body, version = _ask(where, timeout)
     except PermissionError:
         return Answer(alive=False, where=where, detail="this user may not use the socket", refused=True)
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except OSError as error:
+        return Answer(alive=False, where=where, detail=(error.strerror or str(error) or type(error).__name__).lower())
+    except (http.client.HTTPException, ValueError) as error:
         return Answer(alive=False, where=where, detail=str(error) or type(error).__name__)
     if status != 200 or body.strip() != b"OK" or not version:
         return Answer(alive=False, where=where, detail=f"answered {status}, but not as a Docker Engine does")
