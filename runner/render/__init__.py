@@ -1,0 +1,34 @@
+"""The only exit of text to a person: a terminal, a page or a log (invariant 8).
+
+Whatever leaves through here is made of printable characters from which the original can be read back; nothing else prints.
+"""
+
+from runner.render.block import CONTINUED, GUTTER, show_block, show_fields
+from runner.render.card import show_card
+from runner.render.logs import LineFormatter, log_to
+from runner.render.screen import Part, Screen, Styled, json_document
+from runner.render.text import show_inline, show_lines, show_text
+from runner.render.views import show_approvals, show_profiles, show_run, show_runs, show_status, state_part
+
+__all__ = [
+    "CONTINUED",
+    "GUTTER",
+    "LineFormatter",
+    "Part",
+    "Screen",
+    "Styled",
+    "json_document",
+    "log_to",
+    "show_approvals",
+    "show_block",
+    "show_card",
+    "show_fields",
+    "show_inline",
+    "show_lines",
+    "show_profiles",
+    "show_run",
+    "show_runs",
+    "show_status",
+    "show_text",
+    "state_part",
+]

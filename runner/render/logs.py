@@ -1,0 +1,36 @@
+"""Log records as lines that cannot be forged (A46): one record, one line, every part of it escaped.
+
+Owns the format of the supervisor's log. Never decides what is logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TextIO
+
+from runner.render.block import show_block
+from runner.render.text import show_text
+
+
+class LineFormatter(logging.Formatter):
+    """UTC time, level, logger and message on one line; a traceback follows behind the gutter."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as escaped text.
+
+        Args:
+            record: What was logged; its message and traceback may hold text from anywhere.
+        """
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+        lines = [f"{when} {record.levelname.lower()} {show_text(record.name)}: {show_text(record.getMessage())}"]
+        if record.exc_info:
+            lines.extend(show_block(self.formatException(record.exc_info)))
+        return "\n".join(lines)
+
+
+def log_to(stream: TextIO, *, level: str) -> None:
+    """Send every logger's records to `stream`, escaped; called once, by whoever owns the process."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(LineFormatter())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

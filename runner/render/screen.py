@@ -1,0 +1,177 @@
+"""The one exit of text to a terminal (V3): every string that is not a style goes through the escape, ours and theirs alike.
+
+Owns stdout and stderr of a command. Data never carries markup, colour or emoji codes; colour is ours and only on a terminal.
+"""
+
+from __future__ import annotations
+
+import json as _json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from io import TextIOWrapper
+from typing import TextIO, TypeAlias
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from runner.errors import RunnerError
+from runner.model import Json, JsonObject
+from runner.render.block import show_block
+from runner.render.text import show_inline, show_text
+
+#: Columns of output that is no terminal: wide enough that tables of ids and names don't wrap.
+WIDE = 200
+#: Characters of a table cell.
+CELL = 60
+
+#: What to do when an error does not say.
+_HINTS: Mapping[str, str] = {
+    "usage": "see runner --help",
+    "not_found": "runner runs and runner approvals list what there is",
+    "already_decided": "runner show ID tells who decided and when",
+    "expired": "nothing was carried out; the agent may ask again",
+    "digest_mismatch": "look again with runner show ID: what you saw is not what is queued",
+    "not_allowed": "ask the operator of this host",
+    "paused": "runner resume goes on",
+    "unavailable": "start the supervisor: runner serve",
+    "sandbox_unavailable": "check that the Docker Engine runs: docker info",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A part of a line in one of our styles, padded to `columns`; its text is escaped like any other."""
+
+    text: str
+    style: str
+    columns: int = 0
+
+
+Part: TypeAlias = "str | Styled"
+
+
+class Screen:
+    """What one command shows.
+
+    Args:
+        json: Only JSON goes to stdout, and errors are JSON.
+        stdout: Where results go; None: the process's.
+        stderr: Where progress and errors go; None: the process's.
+    """
+
+    def __init__(self, *, json: bool = False, stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
+        self.json = json
+        self._out = _console(stdout or sys.stdout)
+        self._err = _console(stderr or sys.stderr)
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person can be asked: stdin and stderr are a terminal."""
+        return sys.stdin is not None and sys.stdin.isatty() and self._err.is_terminal
+
+    @property
+    def width(self) -> int:
+        """Columns of stdout."""
+        return self._out.width
+
+    @property
+    def height(self) -> int:
+        """Lines of the terminal."""
+        return self._err.height
+
+    def say(self, *parts: Part) -> None:
+        """One line of ours on stdout; a line too wide goes on indented, so no data starts a line."""
+        _write(self._out, _assemble(parts))
+
+    def progress(self, *parts: Part) -> None:
+        """One line on stderr, at once."""
+        _write(self._err, _assemble(parts))
+
+    def ask(self, *parts: Part) -> None:
+        """A question on stderr, the cursor left behind it."""
+        self._err.print(_assemble(parts), end=" ", soft_wrap=True, highlight=False)
+        self._err.file.flush()
+
+    def lines(self, lines: Sequence[str], *, style: str = "", error: bool = False) -> None:
+        """Lines that `runner.render` has already made: escaped, folded, with their gutter."""
+        console = self._err if error else self._out
+        for line in lines:
+            console.print(Text(line, style=style, no_wrap=True), soft_wrap=True)
+
+    def table(self, headers: Sequence[str], rows: Sequence[Sequence[Part]], *, limit: int = CELL) -> None:
+        """A table on stdout; cells are bounded and escaped."""
+        table = Table(box=box.SIMPLE_HEAD if self._out.is_terminal else None, pad_edge=False, header_style="bold", expand=False)
+        for header in headers:
+            table.add_column(show_text(header), overflow="fold")
+        for row in rows:
+            table.add_row(*(_cell(part, limit) for part in row))
+        self._out.print(Padding(table, (0, 0)))
+
+    def document(self, value: Json) -> None:
+        """The one JSON document of `--json`, ASCII only, and nothing else."""
+        self._out.file.write(json_document(value))
+        self._out.file.flush()
+
+    def error(self, error: RunnerError) -> None:
+        """An error as the contract has it: "what: cause" and a hint, or one JSON object, on stderr."""
+        hint = error.resolution or _HINTS.get(error.code, "the supervisor's log may say more")
+        if self.json:
+            body: JsonObject = {"code": error.code, "message": error.brief, "hint": hint}
+            if error.details:
+                body["details"] = error.details
+            self._err.file.write(json_document({"error": body}))
+            self._err.file.flush()
+            return
+        self.progress(Styled("runner: ", "bold red"), error.brief)
+        self.progress(Styled("hint: ", "cyan"), hint)
+        if error.details:
+            self.lines(show_block(error.details, width=self._err.width), style="dim", error=True)
+
+
+def json_document(value: Json) -> str:
+    """JSON text of printable ASCII and newlines: nothing in it can act on a terminal.
+
+    Raises:
+        ValueError: NaN or an infinity, which are not JSON.
+    """
+    return _json.dumps(value, ensure_ascii=True, allow_nan=False, indent=2).replace("\x7f", "\\u007f") + "\n"
+
+
+def _console(stream: TextIO) -> Console:
+    """A console that draws data as it is. A stream that cannot say a character says its code instead of failing (A40)."""
+    if isinstance(stream, TextIOWrapper):
+        with suppress(OSError, ValueError):
+            stream.reconfigure(errors="backslashreplace")
+    width = None if stream.isatty() or os.environ.get("COLUMNS") else WIDE
+    return Console(file=stream, markup=False, highlight=False, emoji=False, width=width, legacy_windows=False)
+
+
+def _assemble(parts: Sequence[Part]) -> Text:
+    text = Text()
+    for number, part in enumerate(parts, start=1):
+        styled = part if isinstance(part, Styled) else Styled(part, "")
+        shown = show_text(styled.text) if number == len(parts) else show_text(f"{styled.text}|")[:-1]
+        text.append(shown.ljust(styled.columns), style=styled.style)
+    return text
+
+
+def _cell(part: Part, limit: int) -> Text:
+    if isinstance(part, Styled):
+        return Text(show_inline(part.text, limit=limit), style=part.style)
+    return Text(show_inline(part, limit=limit))
+
+
+def _write(console: Console, text: Text) -> None:
+    if not console.is_terminal:
+        console.print(text, soft_wrap=True)
+        return
+    first, *rest = text.wrap(console, max(console.width - 2, 8), overflow="fold", tab_size=1) or [Text()]
+    console.print(first, soft_wrap=True)
+    for line in rest:
+        console.print(Text("  ") + line, soft_wrap=True)

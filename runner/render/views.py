@@ -1,0 +1,142 @@
+"""Runs, lists and states as people are shown them, built from the supervisor's JSON alone.
+
+Owns layout and colours of the reading commands. The words come from `lifecycle`; nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from runner.lifecycle import RunState, word
+from runner.model import JsonObject
+from runner.render.block import show_block
+from runner.render.screen import Part, Screen, Styled
+from runner.render.values import age, duration, objects_at, text_at, texts_at, tool_name
+
+_WORD_STYLES = {"needs you": "bold yellow", "doing": "cyan", "done": "green", "refused": "red"}
+_VERDICT_STYLES = {"allow": "green", "ask": "yellow", "deny": "red"}
+
+
+def state_part(state: str) -> Styled:
+    """A run's state behind its word: `needs you (held)`."""
+    try:
+        said = word(RunState(state))
+    except ValueError:
+        return Styled(state, "bold")
+    shown = said if said == state else f"{said} ({state})"
+    return Styled(shown, _WORD_STYLES.get(said, ""))
+
+
+def show_runs(screen: Screen, runs: Sequence[JsonObject], *, now: datetime) -> None:
+    """The list of runs, newest as the supervisor sorted them."""
+    if not runs:
+        screen.say("no runs")
+        return
+    rows: list[list[Part]] = [
+        [
+            Styled(text_at(run, "id"), "cyan"),
+            text_at(run, "agent"),
+            state_part(text_at(run, "state")),
+            text_at(run, "sender"),
+            age(run.get("created"), now=now),
+            text_at(run, "reason") or text_at(run, "progress"),
+        ]
+        for run in runs
+    ]
+    screen.table(["run", "agent", "state", "from", "started", "about"], rows)
+
+
+def show_run(screen: Screen, run: JsonObject) -> None:
+    """One run: what it is, every call with its verdict, the reply."""
+    screen.say(Styled("run ", "bold"), Styled(text_at(run, "id"), "bold cyan"), "  ", state_part(text_at(run, "state")))
+    strict = "strict" if run.get("strict") else "not strict"
+    screen.say("  ", text_at(run, "agent"), ", from ", text_at(run, "sender"), ", ", strict)
+    if text_at(run, "reason"):
+        screen.say("  ", Styled(text_at(run, "reason"), "red"))
+    if waiting := texts_at(run, "approvals"):
+        screen.say("  waits for you: ", Styled(" ".join(waiting), "bold yellow"))
+    if calls := objects_at(run, "calls"):
+        screen.table(
+            ["#", "tool", "verdict", "rank", "outcome", "reason"],
+            [_call(n, call) for n, call in enumerate(calls, 1)],
+            limit=300,
+        )
+    _usage(screen, run)
+    if reply := text_at(run, "reply"):
+        screen.say(Styled("reply", "bold"))
+        screen.lines(show_block(reply, width=screen.width))
+
+
+def _call(number: int, call: JsonObject) -> list[Part]:
+    verdict = text_at(call, "verdict")
+    return [
+        str(number),
+        tool_name(text_at(call, "tool")),
+        Styled(verdict, _VERDICT_STYLES.get(verdict, "")),
+        text_at(call, "rank"),
+        text_at(call, "outcome"),
+        text_at(call, "reason"),
+    ]
+
+
+def _usage(screen: Screen, run: JsonObject) -> None:
+    usage = run.get("usage")
+    if isinstance(usage, dict) and any(usage.values()):
+        figures = ", ".join(f"{value} {key.replace('_', ' ')}" for key, value in usage.items() if value)
+        screen.say("  ", Styled(figures, "dim"))
+
+
+def show_approvals(screen: Screen, approvals: Sequence[JsonObject], *, now: datetime) -> None:
+    """The queue as a table, then how to go on."""
+    if not approvals:
+        screen.say("nothing waits for you")
+        return
+    rows: list[list[Part]] = [
+        [
+            Styled(text_at(row, "id"), "cyan"),
+            text_at(row, "agent"),
+            tool_name(text_at(row, "tool")),
+            text_at(row, "state"),
+            text_at(row, "why"),
+            text_at(row, "sender"),
+            age(row.get("created"), now=now),
+            age(row.get("expires"), now=now) if row.get("state") == "pending" else "",
+        ]
+        for row in approvals
+    ]
+    screen.table(["approval", "agent", "tool", "state", "why", "from", "asked", "expires"], rows)
+
+
+def show_profiles(screen: Screen, profiles: Sequence[JsonObject]) -> None:
+    """Published profiles."""
+    if not profiles:
+        screen.say("no profiles; runner profile publish FILE adds one")
+        return
+    rows: list[list[Part]] = [
+        [
+            Styled(text_at(profile, "name"), "cyan"),
+            " ".join(texts_at(profile, "tools")),
+            text_at(profile, "policy"),
+            "strict" if profile.get("strict") else "",
+            text_at(profile, "description"),
+            text_at(profile, "digest")[:19],
+        ]
+        for profile in profiles
+    ]
+    screen.table(["name", "tools", "policy", "", "description", "digest"], rows)
+
+
+def show_status(screen: Screen, status: JsonObject) -> None:
+    """What the supervisor says of itself."""
+    uptime = status.get("uptime")
+    since = f", up {duration(uptime)}" if isinstance(uptime, int | float) else ""
+    screen.say(Styled("runs", "green"), f", pid {text_at(status, 'pid')}{since}, version {text_at(status, 'version')}")
+    for key, value in status.items():
+        if key in {"pid", "uptime", "version"} or value in (None, "", {}, []):
+            continue
+        if isinstance(value, dict):
+            shown = ", ".join(f"{inner} {text_at(value, inner)}" for inner in value if value[inner] not in (None, "", 0))
+        else:
+            shown = ", ".join(texts_at(status, key)) or text_at(status, key)
+        screen.say("  ", Styled(key.replace("_", " "), "dim", 19), shown)
