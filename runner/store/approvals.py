@@ -1,0 +1,224 @@
+"""Approval rows: they move only along `lifecycle.APPROVAL`, by compare-and-set; the intent record moves with them.
+
+Who may decide what, and when, is the approvals room's business; this module only keeps the rows true.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, replace
+from types import MappingProxyType
+from typing import TypedDict, Unpack
+
+from sqlalchemy import Connection, RowMapping, func, select, update
+
+from runner.digest import digest_bytes
+from runner.errors import NotFoundError
+from runner.lifecycle import APPROVAL, APPROVAL_ENDS, ApprovalEvent, ApprovalState, sources
+from runner.model import ApprovalId, CallId, Digest, Json, RunId
+from runner.store import audit, codec, ids, schema
+from runner.store.rows import ApprovalRow, Approver
+from runner.store.triggers import EFFECT
+
+_PLAIN = (
+    *(
+        "id",
+        "call",
+        "run",
+        "segment",
+        "attempt",
+        "turn",
+        "agent",
+        "tool",
+        "profile_digest",
+        "definition_digest",
+        "why",
+        "reason",
+    ),
+    *("call_digest", "approval_digest", "nonce", "raw", "created", "expires", "preview", "decided_at", "decision_reason"),
+    *("effect", "outcome", "outcome_error", "delivered_at", "opened", "version"),
+)
+
+
+class ApprovalChange(TypedDict, total=False):
+    """Fields a change may set."""
+
+    decided_by: Approver | None
+    decided_at: float | None
+    decision_reason: str | None
+    post_images: Mapping[str, str | None] | None
+    outcome: str | None
+    outcome_error: bool
+
+
+def insert(conn: Connection, row: ApprovalRow) -> ApprovalRow:
+    """Store a new, pending approval at the queue's end."""
+    facts: dict[str, Json] = {"run": row.run, "call": row.call, "tool": row.tool, "digest": row.approval_digest}
+    facts |= {"call_digest": row.call_digest, "why": row.why, "expires": row.expires}
+    link = audit.append(conn, time=row.created, event="approval.request", subject=row.id, data=facts)
+    queued = replace(row, opened=link.seq)
+    conn.execute(schema.approvals.insert().values(**_columns(queued)))
+    return queued
+
+
+def get(conn: Connection, approval: ApprovalId) -> ApprovalRow:
+    """An approval by its whole id.
+
+    Raises:
+        NotFoundError: No such approval.
+    """
+    found = conn.execute(select(schema.approvals).where(schema.approvals.c.id == approval)).mappings().one_or_none()
+    if found is None:
+        raise NotFoundError(f"cannot find approval {approval}: there is none")
+    return codec.read(_row, found)
+
+
+def find(conn: Connection, text: str) -> ApprovalRow:
+    """An approval by id or unique beginning.
+
+    Raises:
+        NotFoundError: None or several.
+    """
+    return get(conn, ApprovalId(ids.whole(conn, schema.approvals.c.id, text, kind="a", noun="approval")))
+
+
+def list(
+    conn: Connection,
+    *,
+    run: RunId | None = None,
+    turn: int | None = None,
+    states: Collection[ApprovalState] | None = None,
+    due: float | None = None,
+) -> tuple[ApprovalRow, ...]:
+    """Approvals in the order they were asked for; None means any. `due`: only those whose deadline is not after it."""
+    table = schema.approvals.c
+    query = select(schema.approvals).order_by(table.opened)
+    if run is not None:
+        query = query.where(table.run == run)
+    if turn is not None:
+        query = query.where(table.turn == turn)
+    if states is not None:
+        query = query.where(table.state.in_(sorted(state.value for state in states)))
+    if due is not None:
+        query = query.where(table.expires <= due)
+    return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
+
+
+def pending(conn: Connection, run: RunId) -> int:
+    """How many calls of a run wait for a person (L8)."""
+    where = (schema.approvals.c.run == run, schema.approvals.c.state == ApprovalState.PENDING.value)
+    return conn.execute(select(func.count()).select_from(schema.approvals).where(*where)).scalar_one()
+
+
+def move(
+    conn: Connection, approval: ApprovalId, event: ApprovalEvent, *, now: float, **fields: Unpack[ApprovalChange]
+) -> ApprovalRow | None:
+    """Let `event` happen to an approval, from whichever state the table allows.
+
+    Args:
+        conn: The transaction.
+        approval: Whole id.
+        event: What happened.
+        now: Epoch seconds.
+        **fields: What else changes with it.
+
+    Returns:
+        The approval as it is now, or None when the event did not apply: then nothing has changed.
+
+    Raises:
+        NotFoundError: No such approval.
+    """
+    before = get(conn, approval)
+    after = sources(APPROVAL, event).get(before.state)
+    if after is None:
+        return None
+    columns = {"state": after.value, "effect": EFFECT.get(after), "version": before.version + 1, **_changes(fields)}
+    table = schema.approvals.c
+    where = (table.id == approval, table.state == before.state.value, table.version == before.version)
+    if conn.execute(update(schema.approvals).where(*where).values(**columns)).rowcount != 1:
+        return None
+    row = get(conn, approval)
+    audit.append(conn, time=now, event=f"approval.{event.value}", subject=approval, data=_facts(before, row))
+    return row
+
+
+def deliver(conn: Connection, approval: ApprovalId, *, now: float) -> ApprovalRow | None:
+    """Mark an outcome as told, once; None when there is none yet or it was told before.
+
+    Raises:
+        NotFoundError: No such approval.
+    """
+    before = get(conn, approval)
+    table = schema.approvals.c
+    where = (
+        table.id == approval,
+        table.delivered_at.is_(None),
+        table.state.in_(sorted(state.value for state in APPROVAL_ENDS)),
+    )
+    values = {"delivered_at": now, "version": before.version + 1}
+    if conn.execute(update(schema.approvals).where(*where).values(**values)).rowcount != 1:
+        return None
+    audit.append(conn, time=now, event="approval.deliver", subject=approval, data={"state": before.state.value})
+    return get(conn, approval)
+
+
+def _facts(before: ApprovalRow, after: ApprovalRow) -> dict[str, Json]:
+    facts: dict[str, Json] = {"from": before.state.value, "to": after.state.value, "digest": after.approval_digest}
+    if after.decided_by != before.decided_by and after.decided_by is not None:
+        facts["by"] = asdict(after.decided_by)
+    if after.decision_reason != before.decision_reason:
+        facts["reason"] = after.decision_reason
+    if after.outcome != before.outcome and after.outcome is not None:
+        facts["outcome"] = digest_bytes(after.outcome.encode())
+    return facts
+
+
+def _changes(fields: ApprovalChange) -> dict[str, object]:
+    columns: dict[str, object] = {name: value for name, value in fields.items() if name not in ("decided_by", "post_images")}
+    if "decided_by" in fields:
+        columns["decided_by"] = _dump_approver(fields["decided_by"])
+    if "post_images" in fields:
+        images = fields["post_images"]
+        columns["post_images"] = None if images is None else codec.dump(dict(images))
+    return columns
+
+
+def _columns(row: ApprovalRow) -> dict[str, object]:
+    columns: dict[str, object] = {name: getattr(row, name) for name in _PLAIN}
+    return (
+        columns
+        | codec.sender_columns(row.sender)
+        | {
+            "paths": codec.dump_paths(row.paths),
+            "pre_images": codec.dump(dict(row.pre_images)),
+            "warnings": codec.dump([*row.warnings]),
+            "recorded": codec.dump(dict(row.recorded)),
+            "state": row.state.value,
+            "decided_by": _dump_approver(row.decided_by),
+            "post_images": None if row.post_images is None else codec.dump(dict(row.post_images)),
+        }
+    )
+
+
+def _dump_approver(approver: Approver | None) -> str | None:
+    return None if approver is None else codec.dump(asdict(approver))
+
+
+def _row(found: RowMapping) -> ApprovalRow:
+    values = {name: found[name] for name in _PLAIN}
+    values |= {
+        "id": ApprovalId(found["id"]),
+        "call": CallId(found["call"]),
+        "run": RunId(found["run"]),
+        "call_digest": Digest(found["call_digest"]),
+        "sender": codec.load_sender(found),
+        "paths": codec.load_paths(found["paths"]),
+        "pre_images": MappingProxyType(json.loads(found["pre_images"])),
+        "warnings": tuple(json.loads(found["warnings"])),
+        "recorded": MappingProxyType(json.loads(found["recorded"])),
+        "state": ApprovalState(found["state"]),
+        "decided_by": None if found["decided_by"] is None else Approver(**json.loads(found["decided_by"])),
+        "post_images": None if found["post_images"] is None else MappingProxyType(json.loads(found["post_images"])),
+    }
+    return ApprovalRow(**values)

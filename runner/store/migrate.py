@@ -1,0 +1,45 @@
+"""Brings a database to the schema this version knows, in one transaction, with the Alembic scripts beside this module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect
+
+from runner.errors import StoreError
+from runner.store import triggers
+from runner.store.schema import VERSION_TABLE, metadata
+
+
+def upgrade(conn: Connection) -> None:
+    """Apply what is missing, put the triggers in force, and check that every table is there.
+
+    Raises:
+        StoreError: The schema is newer than this version, or its tables are not the ones it claims (L7).
+    """
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    _refuse_newer(conn, ScriptDirectory.from_config(config))
+    config.attributes["connection"] = conn
+    command.upgrade(config, "head")
+    missing = metadata.tables.keys() - set(inspect(conn).get_table_names())
+    if missing:
+        raise StoreError(
+            f"cannot use the database: it has no table {', '.join(sorted(missing))}", resolution="restore a backup"
+        )
+    triggers.install(conn)
+
+
+def _refuse_newer(conn: Connection, script: ScriptDirectory) -> None:
+    known = {revision.revision for revision in script.walk_revisions()}
+    context = MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE})
+    unknown = set(context.get_current_heads()) - known
+    if unknown:
+        raise StoreError(
+            f"cannot use the database: its schema {', '.join(sorted(unknown))} is newer than this version of runner",
+            resolution="upgrade runner, or restore the backup that belongs to this version",
+        )

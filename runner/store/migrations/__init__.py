@@ -1,0 +1,1 @@
+"""Alembic's scripts: one revision a file, never changed once released."""

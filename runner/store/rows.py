@@ -1,0 +1,180 @@
+"""What the database holds, as frozen values.
+
+A row is what one table says at one moment. Rooms above read rows and never write to them; every change goes through the
+named functions beside this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from runner.lifecycle import ApprovalState, RunState
+from runner.model import ApprovalId, CallId, CaptureId, Digest, ResolvedPath, RunId, Sender, Usage, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approver:
+    """Who decided, through which door."""
+
+    uid: int
+    channel: str  #: "cli", "web", ...
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileRow:
+    """A published profile. `uid` is the agent's reserved user inside its containers (design.md §8)."""
+
+    digest: Digest
+    name: str
+    text: str
+    created: float
+    current: bool
+    uid: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureRow:
+    """A capture as stored: the JSON text of what was received, and who sent it."""
+
+    id: CaptureId
+    agent: str
+    sender: Sender
+    text: str
+    created: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One capture's life. `segment` and `attempt` name the container that may speak for it now."""
+
+    id: RunId
+    capture: CaptureId
+    agent: str
+    profile_digest: Digest
+    sender: Sender
+    strict: bool
+    created: float
+    updated: float
+    state: RunState = RunState.QUEUED
+    segment: int = 0
+    attempt: int = 0
+    session_id: str | None = None
+    reason: str | None = None  #: why it failed, was cancelled or lost
+    reply: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    version: int = 1  #: grows with each change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentRow:
+    """One attempt at one segment of a run: at most one container, ever (invariant 6)."""
+
+    run: RunId
+    segment: int
+    attempt: int
+    created: float
+    container_id: str | None = None
+    ended: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRow:
+    """A tool call with its decision, stored before it was answered (invariant 2).
+
+    `n` counts the run's calls and is given by `calls.append`. `wire_id` is the model's name for the call: data, never
+    identity (B11). `answered` says that the container was told.
+    """
+
+    id: CallId
+    run: RunId
+    segment: int
+    attempt: int
+    turn: int
+    tool: str
+    raw: str
+    call_digest: Digest | None
+    verdict: Verdict
+    rank: int
+    rule: str
+    reason: str
+    wire_id: str
+    created: float
+    paths: tuple[ResolvedPath, ...] = ()
+    n: int = 0
+    outcome: str | None = None
+    outcome_error: bool = False
+    outcome_at: float | None = None
+    answered: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRow:
+    """A gated call in the queue, bound to the exact bytes a person is shown (B1, B2).
+
+    `pre_images` maps the real path of each target to the digest of its bytes, None where it is absent; `post_images` is the
+    same for what the effect is about to leave, written with the intent so that the disk can decide after a crash (B9).
+    `recorded` is kept for the record and bound by no digest: image digest, policy version, taint.
+    """
+
+    id: ApprovalId
+    call: CallId
+    run: RunId
+    segment: int
+    attempt: int
+    turn: int
+    agent: str
+    tool: str
+    profile_digest: Digest
+    definition_digest: Digest
+    why: str
+    reason: str
+    call_digest: Digest
+    approval_digest: Digest
+    nonce: str
+    raw: str
+    sender: Sender
+    created: float
+    expires: float
+    paths: tuple[ResolvedPath, ...] = ()
+    pre_images: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
+    preview: str = ""
+    warnings: tuple[str, ...] = ()
+    recorded: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    state: ApprovalState = ApprovalState.PENDING
+    decided_by: Approver | None = None
+    decided_at: float | None = None
+    decision_reason: str | None = None
+    effect: str | None = None  #: null, started, done, failed or unknown; follows `state`
+    post_images: Mapping[str, str | None] | None = None
+    outcome: str | None = None
+    outcome_error: bool = False
+    delivered_at: float | None = None
+    opened: int = 0  #: place in the audit log at which it was asked for: the queue's order
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptRow:
+    """One line of the mirrored transcript, as it came."""
+
+    n: int
+    segment: int
+    attempt: int
+    entry: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow:
+    """One link of the audit chain; `hash` covers every other field and `previous` is the hash before it (A1)."""
+
+    seq: int
+    time: float
+    event: str
+    subject: str
+    data: str  #: canonical JSON
+    previous: Digest
+    hash: Digest

@@ -1,0 +1,117 @@
+"""Database triggers generated from the lifecycle tables: the last wall against an illegal change (invariant 9).
+
+They are installed anew at every open, so they never lag behind `lifecycle`. They also keep what an approval is bound to, and
+the audit, from ever being written over.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from runner.lifecycle import APPROVAL, RUN, ApprovalState, RunState, moves
+
+#: The intent record follows the state: one column more, so that "did it start" needs no knowledge of states.
+EFFECT: dict[ApprovalState, str] = {
+    ApprovalState.EXECUTING: "started",
+    ApprovalState.DONE: "done",
+    ApprovalState.FAILED: "failed",
+    ApprovalState.UNKNOWN: "unknown",
+}
+
+_BOUND = (
+    *("id", "call", "run", "segment", "attempt", "turn", "agent", "tool", "profile_digest", "definition_digest", "call_digest"),
+    *("approval_digest", "nonce", "raw", "paths", "pre_images", "sender_kind", "sender_petname", "sender_fingerprint"),
+    *("created", "opened"),
+)
+
+
+class Rule(NamedTuple):
+    """When `table` may not be changed so. `refuse` is SQL over OLD and NEW that both databases read alike."""
+
+    name: str
+    table: str
+    action: str  #: INSERT, UPDATE or DELETE
+    refuse: str
+    message: str
+
+
+def rules() -> tuple[Rule, ...]:
+    """Every rule, from the tables of `lifecycle`."""
+    return (
+        *_states("runs", {(a.value, b.value) for a, b in moves(RUN)}, RunState.QUEUED.value),
+        *_states("approvals", {(a.value, b.value) for a, b in moves(APPROVAL)}, ApprovalState.PENDING.value),
+        Rule("runner_approvals_effect", "approvals", "UPDATE", _effect(), "the intent record does not fit the state"),
+        Rule("runner_approvals_bound", "approvals", "UPDATE", _bound(), "what an approval is bound to cannot change"),
+        Rule("runner_audit_insert", "audit", "INSERT", _inside_chain(), "the audit only grows at its end"),
+        Rule("runner_audit_update", "audit", "UPDATE", "1 = 1", "the audit cannot be changed"),
+        Rule("runner_audit_delete", "audit", "DELETE", "1 = 1", "the audit cannot be shortened"),
+    )
+
+
+def install(conn: Connection) -> None:
+    """Put every rule in force, replacing what an older version left."""
+    if conn.dialect.name == "sqlite":
+        _install_sqlite(conn)
+    else:
+        _install_postgresql(conn)
+
+
+def _states(table: str, legal: set[tuple[str, str]], first: str) -> tuple[Rule, ...]:
+    pairs = ", ".join(sorted(f"'{before}>{after}'" for before, after in legal))
+    change = f"NEW.state <> OLD.state AND OLD.state || '>' || NEW.state NOT IN ({pairs})"
+    # An INSERT OR REPLACE would otherwise put an ended row back to its beginning.
+    start = f"NEW.state <> '{first}' OR EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id)"  # noqa: S608 -- our own names
+    return (
+        Rule(f"runner_{table}_update", table, "UPDATE", change, f"no such change of state in {table}"),
+        Rule(f"runner_{table}_insert", table, "INSERT", start, f"a row of {table} begins as {first}"),
+    )
+
+
+def _effect() -> str:
+    pairs = sorted(f"'{state.value}>{EFFECT.get(state, '')}'" for state in ApprovalState)
+    return f"NEW.state || '>' || coalesce(NEW.effect, '') NOT IN ({', '.join(pairs)})"
+
+
+def _bound() -> str:
+    return " OR ".join(f"NEW.{column} IS DISTINCT FROM OLD.{column}" for column in _BOUND)
+
+
+def _inside_chain() -> str:
+    return "NEW.seq <= (SELECT coalesce(max(seq), 0) FROM audit)"
+
+
+def _install_sqlite(conn: Connection) -> None:
+    found = conn.exec_driver_sql(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'runner!_%' ESCAPE '!'"
+    )
+    present: dict[str, str] = {name: sql for name, sql in found}
+    wanted = {rule.name: _sqlite(rule) for rule in rules()}
+    for name in present.keys() - wanted.keys() | {name for name, sql in wanted.items() if present.get(name, sql) != sql}:
+        conn.exec_driver_sql(f"DROP TRIGGER {name}")
+        present.pop(name)
+    for name in wanted.keys() - present.keys():
+        conn.exec_driver_sql(wanted[name])
+
+
+def _sqlite(rule: Rule) -> str:
+    # SQLite before 3.39 has no IS DISTINCT FROM; its IS NOT means the same.
+    refuse = rule.refuse.replace("IS DISTINCT FROM", "IS NOT")
+    return (
+        f"CREATE TRIGGER {rule.name} BEFORE {rule.action} ON {rule.table} WHEN {refuse} "
+        f"BEGIN SELECT RAISE(ABORT, '{rule.message}'); END"
+    )
+
+
+def _install_postgresql(conn: Connection) -> None:
+    for rule in rules():
+        back = "OLD" if rule.action == "DELETE" else "NEW"
+        conn.exec_driver_sql(
+            f"CREATE OR REPLACE FUNCTION {rule.name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            f"IF {rule.refuse} THEN RAISE EXCEPTION '{rule.message}'; END IF; RETURN {back}; END $$"
+        )
+        conn.exec_driver_sql(f"DROP TRIGGER IF EXISTS {rule.name} ON {rule.table}")
+        conn.exec_driver_sql(
+            f"CREATE TRIGGER {rule.name} BEFORE {rule.action} ON {rule.table} FOR EACH ROW EXECUTE FUNCTION {rule.name}()"
+        )
