@@ -1,0 +1,76 @@
+"""Rules of the house that only a machine keeps: sizes, prints, broad handlers."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.architecture.tree import broad_handlers, calls, files, imports_of, name, reraises, syntax, words
+
+MODULE_CAP = 300
+TEST_CAP = 400
+#: The edges at which anything at all may be caught, each for the reason beside it.
+EDGES: dict[str, str] = {}
+#: Ways to a screen; only `render` has one.
+PRINTS = words("print click.echo click.secho typer.echo typer.secho sys.stdout.write sys.stderr.write sys.stdout.buffer.write")
+
+
+def lines(path_text: str) -> int:
+    return len(path_text.splitlines())
+
+
+def prints(tree: ast.Module) -> list[str]:
+    """Calls that put text before a person."""
+    return [f"{line}: {what}" for line, what in calls(tree) if what in PRINTS]
+
+
+def test_no_module_outgrows_its_cap() -> None:
+    found = {name(path): count for path in files("runner", "scripts") if (count := lines(path.read_text())) > MODULE_CAP}
+    assert found == {}
+
+
+def test_no_test_file_outgrows_its_cap() -> None:
+    found = {name(path): count for path in files("tests") if (count := lines(path.read_text())) > TEST_CAP}
+    assert found == {}
+
+
+def test_only_render_prints() -> None:
+    found = {
+        name(path): bad
+        for path in files("runner")
+        if not name(path).startswith("runner/render")
+        and (bad := prints(syntax(path)) + imports_of(syntax(path), frozenset({"rich"})))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize("source", ["print(1)", "typer.echo('x')", "sys.stdout.write('x')", "if a:\n    click.secho('x')"])
+def test_a_print_outside_render_is_caught(source: str) -> None:
+    assert len(prints(ast.parse(source))) == 1
+
+
+def test_everything_is_caught_at_the_known_edges_only() -> None:
+    found = {
+        name(path): bad
+        for path in files("runner")
+        if name(path) not in EDGES
+        and (bad := [line for line in broad_handlers(syntax(path)) if not reraises(syntax(path), line)])
+    }
+    assert found == {}
+
+
+def test_every_known_edge_still_catches_something() -> None:
+    used = {name(path) for path in files("runner") if broad_handlers(syntax(path))}
+    assert set(EDGES) - used == set()
+
+
+@pytest.mark.parametrize("kind", ["", " Exception", " BaseException as e", " (OSError, Exception)"])
+def test_a_broad_handler_is_caught_however_it_is_written(kind: str) -> None:
+    tree = ast.parse(f"try:\n    f()\nexcept{kind}:\n    pass")
+    assert broad_handlers(tree) == [3]
+    assert not reraises(tree, 3)
+
+
+def test_a_handler_that_raises_again_hides_nothing() -> None:
+    assert reraises(ast.parse("try:\n    f()\nexcept BaseException:\n    g()\n    raise"), 3)
