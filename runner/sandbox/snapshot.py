@@ -1,0 +1,93 @@
+"""The snapshot: a copy of the regular files of an agent's directory, all that its container will ever see of the host.
+
+Owns what is copied and what is left out. A read-only mount of the directory itself is no wall: through it a process used a
+host's socket, wrote to a FIFO, read a hard link and wrote into a submount (case 107). Nothing here follows a link.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from runner.errors import SnapshotError
+from runner.sandbox.beneath import Beneath
+from runner.sandbox.selection import Selection
+from runner.sandbox.view import SnapshotView, apply_bytes, apply_directory
+from runner.sandbox.walk import Caps, Copier, LeftOut, SnapshotReport
+
+__all__ = ["LeftOut", "SnapshotReport", "SnapshotView", "apply_bytes", "apply_directory", "take_snapshot"]
+
+_KERNEL = (Path("/proc"), Path("/sys"), Path("/dev"))
+
+
+def take_snapshot(  # noqa: PLR0913 - the profile's own fields, kept apart on purpose
+    source: Path,
+    destination: Path,
+    *,
+    read: Sequence[str],
+    hide: Sequence[str],
+    max_bytes: int,
+    max_files: int,
+    allow_hard_links: bool,
+) -> SnapshotReport:
+    """Copy what `read` selects and `hide` does not hide.
+
+    Blocking. On any failure nothing of `destination` is left.
+
+    Args:
+        source: The agent's directory; may be reached through a link (case 34).
+        destination: A directory that is empty or not there yet, outside `source`.
+        read: gitignore patterns of what is copied.
+        hide: gitignore patterns of what never is, case folded, whole directories.
+        max_bytes: Cap on bytes really copied.
+        max_files: Cap on files, links and directories made.
+        allow_hard_links: Copy files that have another name too (case 29).
+
+    Raises:
+        SnapshotError: The directory is missing, is no place for an agent, or is over a cap; the disk is full.
+    """
+    selection = Selection(read=read, hide=hide)
+    root = _checked(source, destination)
+    try:
+        destination.mkdir(mode=0o700, exist_ok=True)
+        with Beneath.open(root) as inside, Beneath.open(destination) as outside:
+            copier = Copier(
+                source=inside,
+                destination=outside,
+                selection=selection,
+                caps=Caps(max_bytes=max_bytes, max_files=max_files, allow_hard_links=allow_hard_links),
+            )
+            report = copier.run()
+        destination.chmod(0o755)
+    except OSError as error:
+        shutil.rmtree(destination, ignore_errors=True)
+        raise SnapshotError(f"cannot copy {source}: {error.strerror or error}", details=str(error)) from error
+    except BaseException:
+        shutil.rmtree(destination, ignore_errors=True)
+        raise
+    return report
+
+
+def _checked(source: Path, destination: Path) -> Path:
+    """The real path of `source`, when it is a place an agent may have (case 106)."""
+    try:
+        root = source.resolve(strict=True)
+        if not root.is_dir():
+            raise SnapshotError(
+                f"cannot copy {source}: it is no directory", resolution="set `cwd` in the profile to a directory"
+            )
+        target = destination.parent.resolve(strict=True) / destination.name
+        occupied = destination.is_symlink() or (destination.exists() and any(destination.iterdir()))
+    except OSError as error:
+        raise SnapshotError(
+            f"cannot copy {source}: {error.strerror or error}",
+            resolution="create the directory that `cwd` names, or correct it",
+        ) from None
+    if root == Path("/") or any(root.is_relative_to(kernel) for kernel in _KERNEL):
+        raise SnapshotError(f"cannot copy {source}: the system's own directories are no place for an agent")
+    if target.is_relative_to(root) or root.is_relative_to(target) or occupied:
+        raise SnapshotError(
+            f"cannot copy {source}: the snapshot's place is inside it, around it, or not empty", details=str(destination)
+        )
+    return root
