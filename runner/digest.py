@@ -146,7 +146,7 @@ def _no_constant(name: str) -> Json:
 
 def _exact_float(text: str) -> float:
     value = float(text)
-    if value in (float("inf"), float("-inf")):
+    if abs(value) > MAX_INTEGER:  # its canonical text may be an integer that another reader rounds, or this one refuses
         raise MalformedJsonError("a number is out of range")
     return value
 

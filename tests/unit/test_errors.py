@@ -1,0 +1,72 @@
+"""The error tree: whose fault, which exit code, which status; nothing lost on the way."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from runner import errors
+from runner.errors import RunnerError, every_error
+
+#: The contract of cli.md, spelled out: code → (exit code, HTTP status).
+CONTRACT = {
+    "error": (1, 500),
+    "usage": (2, 400),
+    "not_found": (3, 404),
+    "configuration": (2, 400),
+    "settings": (2, 400),
+    "profile": (2, 400),
+    "capture": (2, 400),
+    "sandbox": (1, 500),
+    "sandbox_unavailable": (9, 503),
+    "sandbox_mismatch": (1, 500),
+    "snapshot": (1, 500),
+    "agent_protocol": (1, 500),
+    "gateway": (1, 500),
+    "approval": (1, 500),
+    "already_decided": (4, 409),
+    "expired": (5, 410),
+    "digest_mismatch": (6, 412),
+    "not_allowed": (7, 403),
+    "paused": (8, 423),
+    "store": (9, 503),
+    "unavailable": (9, 503),
+}
+
+
+def test_every_error_has_its_documented_exit_code_and_status() -> None:
+    assert {code: (kind.exit_code, kind.http_status) for code, kind in every_error().items()} == CONTRACT
+
+
+def test_every_error_of_the_module_has_a_code_of_its_own() -> None:
+    kinds = {value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, RunnerError)}
+    assert set(every_error().values()) == kinds
+
+
+@pytest.mark.parametrize(
+    ("details", "resolution", "expected"),
+    [
+        (None, None, "cannot start: no engine"),
+        ("it said no", None, "cannot start: no engine\nit said no"),
+        (None, "start it", "cannot start: no engine\nhint: start it"),
+        ("it said no", "start it", "cannot start: no engine\nit said no\nhint: start it"),
+    ],
+)
+def test_diagnostics_say_what_evidence_and_what_to_do(details: str | None, resolution: str | None, expected: str) -> None:
+    error = RunnerError("cannot start: no engine", details=details, resolution=resolution)
+    assert (error.diagnostics(), str(error)) == (expected, "cannot start: no engine")
+
+
+@pytest.mark.parametrize("kind", every_error().values(), ids=lambda kind: kind.code)
+def test_an_error_survives_pickling_with_all_it_says(kind: type[RunnerError]) -> None:
+    """It may cross a process or an engine's row; what it says must not get lost there."""
+    error = kind("cannot do it: cause", details="evidence", resolution="do this")
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), copy.diagnostics()) == (kind, error.diagnostics())
+
+
+def test_every_error_says_in_a_sentence_what_it_means() -> None:
+    assert {
+        code for code, kind in every_error().items() if not (kind.__doc__ or "").strip().partition("\n")[0].endswith(".")
+    } == set()
