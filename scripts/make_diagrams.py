@@ -1,0 +1,91 @@
+"""Draws the state machines from `runner.lifecycle` into docs/states.md and ARCHITECTURE.md.
+
+Owns the words around the diagrams of docs/states.md; the arrows come from the tables the code moves by (invariant 12).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import TypeVar
+
+from runner.lifecycle import APPROVAL, APPROVAL_ENDS, RUN, RUN_ENDS, ApprovalState, RunState, word
+
+ROOT = Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- states: made by make diagrams -->", "<!-- end of states -->"
+State = TypeVar("State", bound=Enum)
+Event = TypeVar("Event", bound=Enum)
+
+
+def diagram(table: Mapping[tuple[State, Event], State], *, first: State, ends: frozenset[State]) -> str:
+    """A Mermaid state diagram, one arrow per pair of states, its events on it."""
+    events: dict[tuple[State, State], list[str]] = {}
+    for (before, event), after in table.items():
+        events.setdefault((before, after), []).append(event.value)
+    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {first.value}"]
+    lines += [f"    {before.value} --> {after.value}: {', '.join(names)}" for (before, after), names in events.items()]
+    lines += [f"    {end.value} --> [*]" for end in type(first) if end in ends]
+    return "\n".join([*lines, "```"])
+
+
+def arrows(table: Mapping[tuple[State, Event], State]) -> str:
+    """One line per state that can be left, with the states it leads to, in the table's order."""
+    after: dict[State, list[str]] = {}
+    for (before, _), state in table.items():
+        targets = after.setdefault(before, [])
+        if state.value not in targets:
+            targets.append(state.value)
+    width = max(len(state.value) for state in after)
+    return "\n".join(f"{state.value:<{width}} → {', '.join(targets)}" for state, targets in after.items())
+
+
+def states_page() -> str:
+    """The whole of docs/states.md."""
+    words = "\n".join(f"| {state.value} | {word(state)} |" for state in RunState)
+    return f"""# States
+
+Made by `make diagrams` from the tables in `runner/lifecycle.py`; a test compares. `store` moves a state by compare-and-set,
+and a database trigger made from the same tables aborts every other change.
+
+## A run
+
+{diagram(RUN, first=RunState.QUEUED, ends=RUN_ENDS)}
+
+People are shown a word:
+
+| state | word |
+|---|---|
+{words}
+
+## An approval
+
+{diagram(APPROVAL, first=ApprovalState.PENDING, ends=APPROVAL_ENDS)}
+"""
+
+
+def with_states(page: str) -> str:
+    """ARCHITECTURE.md with the block between its marks made anew.
+
+    Raises:
+        ValueError: The marks are missing.
+    """
+    head, begin, rest = page.partition(BEGIN)
+    _, end, foot = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"ARCHITECTURE.md lacks {BEGIN} or {END}")
+    block = f"```\nrun\n{arrows(RUN)}\n\napproval\n{arrows(APPROVAL)}\n```"
+    return f"{head}{BEGIN}\n{block}\n{END}{foot}"
+
+
+def main() -> int:
+    """Write both pages."""
+    (ROOT / "docs/states.md").write_text(states_page(), encoding="utf-8")
+    architecture = ROOT / "ARCHITECTURE.md"
+    architecture.write_text(with_states(architecture.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
