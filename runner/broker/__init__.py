@@ -1,0 +1,13 @@
+"""The only code that acts: effects on the host beneath an agent's directory, from the bytes that were approved.
+
+Synchronous; the supervisor calls it in a thread, after `executing` is on record (B8). Nothing in a container's reach calls it
+(invariant 13). It decides nothing: what may happen was decided and approved before.
+"""
+
+from __future__ import annotations
+
+from runner.broker.effects import examine, perform
+from runner.broker.plans import plan
+from runner.broker.values import Change, Effect, Impossible, Order, Plan
+
+__all__ = ["Change", "Effect", "Impossible", "Order", "Plan", "examine", "perform", "plan"]

@@ -1,0 +1,169 @@
+"""What a change would look like, for a person: a unified diff of the real file and the warnings that go with it (V8). Pure.
+
+The text has real line ends and is not escaped for a terminal; whoever shows it does that.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from runner.broker.targets import shown
+from runner.broker.tools import all_crlf, is_text
+from runner.digest import digest_bytes
+from runner.fence import hidden_counts
+
+_BOM = b"\xef\xbb\xbf"
+_CONTEXT = 3
+#: Above this many lines on both sides the quadratic matcher is left out and one hunk shows all that differs.
+_MATCHED_LINES = 4000
+_LONG_LINE = 2000
+#: Files that other programs later run or obey (case 46); a name matches at any depth, whatever its case.
+_POWERFUL_NAMES = frozenset(
+    {".bash_profile", ".bashrc", ".envrc", ".gitattributes", ".gitconfig", ".gitmodules", ".mcp.json", ".npmrc", ".profile"}
+    | {".zshrc", "agents.md", "claude.local.md", "claude.md", "conftest.py", "makefile", "package.json", "pyproject.toml"}
+    | {"setup.py", "sitecustomize.py"},
+)
+_POWERFUL_FOLDERS = frozenset({".claude", ".git", ".github", ".husky", ".idea", ".ssh", ".vscode"})
+
+
+def diff(path: PurePosixPath, old: bytes | None, new: bytes) -> str:
+    """A unified diff from the file as it is to the file as it would be.
+
+    Args:
+        path: The target as the container names it.
+        old: Its bytes, None when it does not exist.
+        new: The bytes it would get.
+    """
+    name = shown(path)
+    head = [f"--- {'/dev/null' if old is None else name}", f"+++ {name}"]
+    if not is_text(old or b"") or not is_text(new):
+        sides = [f"-{_facts(old)}"] if old is not None else []
+        return "\n".join([*head, "binary content, not shown", *sides, f"+{_facts(new)}"]) + "\n"
+    before, after = _lines(old or b""), _lines(new)
+    body = _matched(before, after) if len(before) + len(after) <= _MATCHED_LINES else _one_hunk(before, after)
+    return "\n".join([*head, *body]) + "\n"
+
+
+def warnings(path: PurePosixPath, old: bytes | None, new: bytes, *, mode: int) -> tuple[str, ...]:
+    """What a person should know before approving, computed from the bytes (V6, V8, case 46)."""
+    found = [*_about_place(path, mode)]
+    if old is not None:
+        found += _about_change(old, new)
+    found += _about_text(old or b"", new)
+    return tuple(found)
+
+
+def _about_place(path: PurePosixPath, mode: int) -> Iterator[str]:
+    names = [part.casefold() for part in path.parts]
+    if names[-1] in _POWERFUL_NAMES or _POWERFUL_FOLDERS & set(names):
+        yield "other programs run or obey this file: its content can act later"
+    if mode & 0o111:
+        yield "the file is executable"
+    kinds = hidden_counts(str(path))
+    if kinds:
+        yield f"the path holds hidden characters ({_listed(kinds)})"
+
+
+def _about_change(old: bytes, new: bytes) -> Iterator[str]:
+    if not is_text(old):
+        yield "replaces a binary file with text" if is_text(new) else "replaces a binary file"
+        return
+    if new and not new.strip() and old.strip():
+        yield "leaves the file blank"
+    elif not new and old:
+        yield "leaves the file empty"
+    ends = (_line_ends(old), _line_ends(new))
+    if ends[0] != ends[1] and "none" not in ends:
+        yield f"line ends change from {ends[0]} to {ends[1]}"
+    if old.startswith(_BOM) != new.startswith(_BOM):
+        yield "a byte order mark is " + ("removed" if old.startswith(_BOM) else "added")
+    if old.endswith(b"\n") != new.endswith(b"\n") and new:
+        yield "the line end at the end of the file is " + ("removed" if old.endswith(b"\n") else "added")
+    if old.split() == new.split():
+        yield "only white space changes"
+
+
+def _about_text(old: bytes, new: bytes) -> Iterator[str]:
+    if not is_text(new):
+        yield f"the new content is not text: {_facts(new)}"
+        return
+    had, has = (
+        hidden_counts(old.decode(errors="replace").replace("\r\n", "\n")),
+        hidden_counts(new.decode().replace("\r\n", "\n")),
+    )
+    more = {kind: count - had.get(kind, 0) for kind, count in has.items() if count > had.get(kind, 0)}
+    if more:
+        yield f"adds hidden characters ({_listed(more)})"
+    if any(len(line) > _LONG_LINE for line in new.split(b"\n")):
+        yield f"has a line longer than {_LONG_LINE} bytes"
+
+
+def _lines(data: bytes) -> list[str]:
+    """Lines without their LF; a CR stays, since it is a difference. A missing last line end is a line of its own."""
+    if not data:
+        return []
+    lines = data.decode().split("\n")
+    if lines[-1] == "":
+        return lines[:-1]
+    return [*lines, _NO_NEWLINE]
+
+
+#: Stands for "no line end at the end"; a real line never holds LF.
+_NO_NEWLINE = "\n"
+
+
+def _marked(mark: str, line: str) -> str:
+    return "\\ No newline at end of file" if line == _NO_NEWLINE else mark + line
+
+
+def _matched(before: list[str], after: list[str]) -> Iterator[str]:
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=True)
+    for group in matcher.get_grouped_opcodes(_CONTEXT):
+        yield _hunk_head(before[group[0][1] : group[-1][2]], after[group[0][3] : group[-1][4]], at=(group[0][1], group[0][3]))
+        for tag, low, high, start, end in group:
+            if tag == "equal":
+                yield from (_marked(" ", line) for line in before[low:high])
+            else:
+                yield from (_marked("-", line) for line in before[low:high])
+                yield from (_marked("+", line) for line in after[start:end])
+
+
+def _one_hunk(before: list[str], after: list[str]) -> Iterator[str]:
+    shared = min(len(before), len(after))
+    head = next((at for at in range(shared) if before[at] != after[at]), shared)
+    rest = shared - head
+    tail = next((at for at in range(rest) if before[-1 - at] != after[-1 - at]), rest)
+    first = max(0, head - _CONTEXT)
+    keep = min(tail, _CONTEXT)
+    old_side, new_side = before[head : len(before) - tail], after[head : len(after) - tail]
+    end = before[len(before) - tail : len(before) - tail + keep]
+    yield _hunk_head([*before[first:head], *old_side, *end], [*before[first:head], *new_side, *end], at=(first, first))
+    yield from (_marked(" ", line) for line in before[first:head])
+    yield from (_marked("-", line) for line in old_side)
+    yield from (_marked("+", line) for line in new_side)
+    yield from (_marked(" ", line) for line in end)
+
+
+def _hunk_head(old_side: list[str], new_side: list[str], *, at: tuple[int, int]) -> str:
+    old_count = sum(line != _NO_NEWLINE for line in old_side)
+    new_count = sum(line != _NO_NEWLINE for line in new_side)
+    return f"@@ -{at[0] + bool(old_count)},{old_count} +{at[1] + bool(new_count)},{new_count} @@"
+
+
+def _line_ends(data: bytes) -> str:
+    if b"\n" not in data and b"\r" not in data:
+        return "none"
+    if all_crlf(data):
+        return "CRLF"
+    return "mixed" if b"\r" in data else "LF"
+
+
+def _facts(data: bytes | None) -> str:
+    data = data or b""
+    return f"{len(data)} bytes, {digest_bytes(data)}"
+
+
+def _listed(kinds: dict[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))

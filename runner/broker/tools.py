@@ -1,0 +1,142 @@
+"""What each brokered file tool makes of a file's bytes. Pure: arguments and old bytes in, new bytes or a refusal out.
+
+Arguments are Claude Code's and no others (cli.md); an unknown key, a wrong type or a missing one is a refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from runner.broker.values import MAX_FILE_BYTES, Impossible
+from runner.model import Json
+
+#: (arguments, old bytes or None) → new bytes.
+Transform: TypeAlias = "Callable[[Mapping[str, Json], bytes | None], Result | Impossible]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """New bytes of the target and how many places changed."""
+
+    data: bytes
+    replacements: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A file tool: the argument that names its target, every argument's type, what is optional, what it does."""
+
+    path: str
+    types: Mapping[str, type]
+    optional: frozenset[str]
+    transform: Transform
+
+
+def check_arguments(tool: Tool, arguments: Mapping[str, Json]) -> Impossible | None:
+    """Why `arguments` are not the tool's, or None."""
+    for name, value in arguments.items():
+        kind = tool.types.get(name)
+        if kind is None:
+            return Impossible(reason=f"unknown argument {name[:60]!r}")
+        if type(value) is not kind:
+            return Impossible(reason=f"argument {name} must be a {'string' if kind is str else 'boolean'}")
+    missing = sorted(set(tool.types) - tool.optional - set(arguments))
+    if missing:
+        return Impossible(reason=f"missing argument {missing[0]}")
+    return None
+
+
+def written(arguments: Mapping[str, Json], old: bytes | None) -> Result | Impossible:
+    """The exact content as UTF-8, line ends untouched (R80)."""
+    data = str(arguments["content"]).encode()
+    if len(data) > MAX_FILE_BYTES:
+        return Impossible(reason=f"the content is larger than {MAX_FILE_BYTES} bytes")
+    if data == old:
+        return Impossible(reason="the file already holds exactly this content; nothing to write")
+    return Result(data=data)
+
+
+def edited(arguments: Mapping[str, Json], old: bytes | None) -> Result | Impossible:
+    """Exact replacement of a string in a text file (R84).
+
+    UTF-8 never matches in the middle of a character, so bytes are searched. A file whose every line ends in CRLF keeps
+    that: arguments that hold bare LF only are read as the file's own line ends.
+    """
+    if old is None:
+        return Impossible(reason="the file does not exist; use Write to make it")
+    if not is_text(old):
+        return Impossible(reason="the file is not UTF-8 text")
+    before, after = str(arguments["old_string"]).encode(), str(arguments["new_string"]).encode()
+    if all_crlf(old) and b"\r" not in before + after:
+        before, after = before.replace(b"\n", b"\r\n"), after.replace(b"\n", b"\r\n")
+    fault = _match_fault(old, before, after)
+    if fault is not None:
+        return fault
+    everywhere = arguments.get("replace_all") is True
+    first = old.find(before)
+    if not everywhere and old.find(before, first + 1) >= 0:
+        return Impossible(reason="old_string occurs more than once; give more of its surroundings or set replace_all")
+    count = old.count(before) if everywhere else 1
+    if len(old) + count * (len(after) - len(before)) > MAX_FILE_BYTES:
+        return Impossible(reason=f"the result would be larger than {MAX_FILE_BYTES} bytes")
+    return Result(data=old.replace(before, after, count), replacements=count)
+
+
+def edited_from(arguments: Mapping[str, Json], new: bytes, is_pre: Callable[[bytes], bool]) -> bool:
+    """Whether `new` is what an approved Edit makes of the file that `is_pre` knows: it is undone and done again.
+
+    Only the first 256 places are tried; a deletion leaves no place to look at and is never recognised.
+    """
+    before, after = str(arguments["old_string"]).encode(), str(arguments["new_string"]).encode()
+    if all_crlf(new) and b"\r" not in before + after:
+        before, after = before.replace(b"\n", b"\r\n"), after.replace(b"\n", b"\r\n")
+    if not after:
+        return False
+    candidates = [new.replace(after, before)]
+    at = new.find(after)
+    while at >= 0 and len(candidates) <= 256:
+        candidates.append(new[:at] + before + new[at + len(after) :])
+        at = new.find(after, at + 1)
+    expected = Result(data=new)
+    for candidate in candidates:
+        made = edited(arguments, candidate)
+        if is_pre(candidate) and isinstance(made, Result) and made.data == expected.data:
+            return True
+    return False
+
+
+def is_text(data: bytes) -> bool:
+    """Whether bytes are UTF-8 without NUL."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in data
+
+
+def all_crlf(data: bytes) -> bool:
+    """Whether there are line ends and every one is CRLF."""
+    return b"\r\n" in data and data.count(b"\n") == data.count(b"\r\n") == data.count(b"\r")
+
+
+def _match_fault(old: bytes, before: bytes, after: bytes) -> Impossible | None:
+    if not before:
+        return Impossible(reason="old_string is empty; use Write to replace the whole file")
+    if before == after:
+        return Impossible(reason="old_string and new_string are identical; nothing to change")
+    if before not in old:
+        return Impossible(reason="old_string does not occur in the file exactly as given")
+    return None
+
+
+TOOLS: Mapping[str, Tool] = {
+    "Write": Tool(path="file_path", types={"file_path": str, "content": str}, optional=frozenset(), transform=written),
+    "Edit": Tool(
+        path="file_path",
+        types={"file_path": str, "old_string": str, "new_string": str, "replace_all": bool},
+        optional=frozenset({"replace_all"}),
+        transform=edited,
+    ),
+}

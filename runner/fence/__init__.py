@@ -1,0 +1,44 @@
+"""The fence: the only way text from outside reaches a prompt (F1, invariant 8).
+
+Owns the escape, the one block and its proof. Pure: the nonce's randomness is handed in. It says nothing about what the model
+does with the text: that is the gate's business.
+"""
+
+from __future__ import annotations
+
+from runner.fence.bounds import FIELDS, FieldBound, cut_raw
+from runner.fence.classes import decode_hidden, hidden_counts
+from runner.fence.compose import Forward, Prompt, compose
+from runner.fence.escape import escape, unescape, visible
+from runner.fence.names import NameFault, petname_fault, sender_label
+from runner.fence.parse import Block, Parsed, parse
+from runner.fence.rules import AFTER_BLOCK, system_rule
+from runner.fence.untrusted import FenceError, Untrusted
+from runner.fence.wrap import Field, Wrapped, wrap
+
+__all__ = [
+    "AFTER_BLOCK",
+    "FIELDS",
+    "Block",
+    "FenceError",
+    "Field",
+    "FieldBound",
+    "Forward",
+    "NameFault",
+    "Parsed",
+    "Prompt",
+    "Untrusted",
+    "Wrapped",
+    "compose",
+    "cut_raw",
+    "decode_hidden",
+    "escape",
+    "hidden_counts",
+    "parse",
+    "petname_fault",
+    "sender_label",
+    "system_rule",
+    "unescape",
+    "visible",
+    "wrap",
+]

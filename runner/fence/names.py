@@ -1,0 +1,61 @@
+"""Names of senders in the block's attributes: only what the supervisor knows, in one form (F8, S1, S2). Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NewType
+
+from runner.fence.classes import hidden_counts
+from runner.fence.untrusted import FenceError
+from runner.model import Sender, SenderKind
+
+NameFault = NewType("NameFault", str)
+
+_RESERVED = frozenset(
+    {"you", "me", "self", "owner", "operator", "system", "assistant", "supervisor", "runner", "admin", "human", "anthropic"}
+    | {"claude"},
+)
+_FORBIDDEN = frozenset("⟨⟩()\"'<>&:=\\│|`")
+_FINGERPRINT = re.compile(r"[0-9a-z]{4}(?:-[0-9a-z]{4}){3,15}")
+MAX_PETNAME = 40
+
+
+def petname_fault(name: str) -> NameFault | None:
+    """Why a petname cannot be shown as a sender, or None (S2).
+
+    Whether it imitates another contact's is for whoever knows the others.
+    """
+    if not 1 <= len(name) <= MAX_PETNAME:
+        return NameFault("a petname has 1 to 40 characters")
+    if name != name.strip() or not name.isprintable() or hidden_counts(name) or _FORBIDDEN & set(name):
+        return NameFault("a petname holds no brackets, quotes, ampersands, colons or hidden characters")
+    if not any(character.isalnum() for character in name):
+        return NameFault("a petname holds a letter or a digit")
+    if len({_script(character) for character in name if character.isalpha()}) > 1:
+        return NameFault("a petname is written in one script")
+    if set(re.split(r"[^\w]+", unicodedata.normalize("NFKC", name).casefold())) & _RESERVED:
+        return NameFault("a petname is none of the reserved words")
+    return None
+
+
+def sender_label(sender: Sender) -> str:
+    """`petname ⟨fingerprint⟩ (not you)` for a contact, `you` for the owner.
+
+    Raises:
+        FenceError: A contact without a fit petname and a verified key's fingerprint of at least 64 bits (S1).
+    """
+    if sender.kind is SenderKind.OWNER:
+        return "you"
+    fault = petname_fault(sender.petname or "")
+    if fault is not None:
+        raise FenceError(f"cannot name the sender: {fault}")
+    if _FINGERPRINT.fullmatch(sender.fingerprint or "") is None:
+        raise FenceError("cannot name the sender: no verified key's fingerprint")
+    return f"{sender.petname} ⟨{sender.fingerprint}⟩ (not you)"
+
+
+def _script(character: str) -> str:
+    """The first word of a letter's name; Japanese mixes three and is taken as one."""
+    word = unicodedata.name(character, "UNKNOWN").split()[0]
+    return "HAN" if word in {"HIRAGANA", "KATAKANA", "CJK"} else word
