@@ -6,7 +6,7 @@ Who may decide what, and when, is the approvals room's business; this module onl
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import TypedDict, Unpack
@@ -36,7 +36,18 @@ _PLAIN = (
         "why",
         "reason",
     ),
-    *("call_digest", "approval_digest", "nonce", "raw", "created", "expires", "preview", "decided_at", "decision_reason"),
+    *(
+        "call_digest",
+        "approval_digest",
+        "nonce",
+        "raw",
+        "post_image",
+        "created",
+        "expires",
+        "preview",
+        "decided_at",
+        "decision_reason",
+    ),
     *("effect", "outcome", "outcome_error", "delivered_at", "opened", "version"),
 )
 
@@ -47,7 +58,6 @@ class ApprovalChange(TypedDict, total=False):
     decided_by: Approver | None
     decided_at: float | None
     decision_reason: str | None
-    post_images: Mapping[str, str | None] | None
     outcome: str | None
     outcome_error: bool
 
@@ -175,12 +185,9 @@ def _facts(before: ApprovalRow, after: ApprovalRow) -> dict[str, Json]:
 
 
 def _changes(fields: ApprovalChange) -> dict[str, object]:
-    columns: dict[str, object] = {name: value for name, value in fields.items() if name not in ("decided_by", "post_images")}
+    columns: dict[str, object] = {name: value for name, value in fields.items() if name != "decided_by"}
     if "decided_by" in fields:
         columns["decided_by"] = _dump_approver(fields["decided_by"])
-    if "post_images" in fields:
-        images = fields["post_images"]
-        columns["post_images"] = None if images is None else codec.dump(dict(images))
     return columns
 
 
@@ -196,7 +203,6 @@ def _columns(row: ApprovalRow) -> dict[str, object]:
             "recorded": codec.dump(dict(row.recorded)),
             "state": row.state.value,
             "decided_by": _dump_approver(row.decided_by),
-            "post_images": None if row.post_images is None else codec.dump(dict(row.post_images)),
         }
     )
 
@@ -219,6 +225,5 @@ def _row(found: RowMapping) -> ApprovalRow:
         "recorded": MappingProxyType(json.loads(found["recorded"])),
         "state": ApprovalState(found["state"]),
         "decided_by": None if found["decided_by"] is None else Approver(**json.loads(found["decided_by"])),
-        "post_images": None if found["post_images"] is None else MappingProxyType(json.loads(found["post_images"])),
     }
     return ApprovalRow(**values)

@@ -115,8 +115,8 @@ class CallRow:
 class ApprovalRow:
     """A gated call in the queue, bound to the exact bytes a person is shown (B1, B2).
 
-    `pre_images` maps the real path of each target to the digest of its bytes, None where it is absent; `post_images` is the
-    same for what the effect is about to leave, written with the intent so that the disk can decide after a crash (B9).
+    `pre_images` maps the real path of each target to the digest of its bytes, None where it is absent; `post_image` is
+    the digest of what the effect is to leave there, so that the disk can decide after a crash (B9).
     `recorded` is kept for the record and bound by no digest: image digest, policy version, taint.
     """
 
@@ -140,7 +140,8 @@ class ApprovalRow:
     created: float
     expires: float
     paths: tuple[ResolvedPath, ...] = ()
-    pre_images: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
+    pre_images: Mapping[str, Digest | None] = field(default_factory=lambda: MappingProxyType({}))
+    post_image: Digest | None = None
     preview: str = ""
     warnings: tuple[str, ...] = ()
     recorded: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -149,7 +150,6 @@ class ApprovalRow:
     decided_at: float | None = None
     decision_reason: str | None = None
     effect: str | None = None  #: null, started, done, failed or unknown; follows `state`
-    post_images: Mapping[str, str | None] | None = None
     outcome: str | None = None
     outcome_error: bool = False
     delivered_at: float | None = None

@@ -22,7 +22,17 @@ EFFECT: dict[ApprovalState, str] = {
 
 _BOUND = (
     *("id", "call", "run", "segment", "attempt", "turn", "agent", "tool", "profile_digest", "definition_digest", "call_digest"),
-    *("approval_digest", "nonce", "raw", "paths", "pre_images", "sender_kind", "sender_petname", "sender_fingerprint"),
+    *(
+        "approval_digest",
+        "nonce",
+        "raw",
+        "paths",
+        "pre_images",
+        "post_image",
+        "sender_kind",
+        "sender_petname",
+        "sender_fingerprint",
+    ),
     *("created", "opened"),
 )
 

@@ -1,0 +1,37 @@
+"""The queue of calls that wait for a person: open, find, decide, carry out once, tell once.
+
+Every function takes the connection of a transaction that `Store` began, changes rows by compare-and-set, and leaves an audit
+row in the same transaction. Nothing here performs an effect or asks a clock.
+"""
+
+from runner.approvals.decide import approve, deny, end_for_run, expire_due, find, stale
+from runner.approvals.effects import begin_effect, deliver, finish_effect, fits
+from runner.approvals.listing import Listing, listing
+from runner.approvals.opening import Caps, Refusal, Request, open_turn
+from runner.approvals.outcomes import OUTCOME_BYTES, bounded, is_error, outcome_text
+from runner.store import ApprovalRow, Approver
+
+__all__ = [
+    "OUTCOME_BYTES",
+    "ApprovalRow",
+    "Approver",
+    "Caps",
+    "Listing",
+    "Refusal",
+    "Request",
+    "approve",
+    "begin_effect",
+    "bounded",
+    "deliver",
+    "deny",
+    "end_for_run",
+    "expire_due",
+    "find",
+    "finish_effect",
+    "fits",
+    "is_error",
+    "listing",
+    "open_turn",
+    "outcome_text",
+    "stale",
+]

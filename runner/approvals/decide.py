@@ -1,0 +1,145 @@
+"""Deciding: one winner, the exact bytes, before the deadline (L1, L2, B4); and the ways a call ends without a person."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlalchemy import Connection
+
+from runner.approvals.outcomes import is_error, outcome_text
+from runner.approvals.refusals import out_of_place, too_late
+from runner.errors import ApprovalExpiredError, DigestMismatchError
+from runner.lifecycle import APPROVAL_ENDS, ApprovalEvent, ApprovalState
+from runner.model import ApprovalId, Digest, Json, RunId
+from runner.store import ApprovalRow, Approver, audit, calls, keep
+from runner.store import approvals as rows
+from runner.store.approvals import ApprovalChange
+
+_EXPIRED = "its deadline passed"
+
+
+def find(conn: Connection, text: str) -> ApprovalRow:
+    """An approval by id or unique beginning of at least six characters (B12).
+
+    Raises:
+        NotFoundError: None, or several; says how many.
+    """
+    return rows.find(conn, text)
+
+
+def approve(  # noqa: PLR0913 -- one decision, whole
+    conn: Connection, id: ApprovalId, *, digest: Digest, who: Approver, reason: str | None = None, now: float
+) -> ApprovalRow:
+    """Say yes to exactly what was shown.
+
+    Args:
+        conn: The transaction.
+        id: Whole id.
+        digest: The approval digest of what the person saw.
+        who: Who decides.
+        reason: Their words, if any.
+        now: Epoch seconds.
+
+    Raises:
+        NotFoundError: No such approval.
+        AlreadyDecidedError: Someone else was first.
+        ApprovalExpiredError: Past its deadline, or stale.
+        DigestMismatchError: Another digest than this approval's; that is audited.
+    """
+    row = _open(conn, id, verb="approve", now=now)
+    if digest != row.approval_digest:
+        keep(conn, partial(_note_mismatch, row=row, digest=digest, who=who, now=now))
+        raise DigestMismatchError(
+            f"cannot approve {id}: the digest is not this approval's",
+            resolution="look at it again with `runner show` and decide about what it says now",
+        )
+    change: ApprovalChange = {"decided_by": who, "decided_at": now, "decision_reason": reason}
+    return _decide(conn, row, ApprovalEvent.APPROVE, change=change, now=now)
+
+
+def deny(conn: Connection, id: ApprovalId, *, who: Approver, reason: str | None = None, now: float) -> ApprovalRow:
+    """Say no; the reason is told to the agent.
+
+    Raises:
+        NotFoundError: No such approval.
+        AlreadyDecidedError: Someone else was first.
+        ApprovalExpiredError: Past its deadline.
+    """
+    row = _open(conn, id, verb="deny", now=now)
+    change: ApprovalChange = {"decided_by": who, "decided_at": now, "decision_reason": reason}
+    return _decide(conn, row, ApprovalEvent.DENY, change=change, now=now)
+
+
+def expire_due(conn: Connection, now: float) -> tuple[ApprovalRow, ...]:
+    """End every pending approval whose deadline has come (L2)."""
+    due = rows.list(conn, states={ApprovalState.PENDING}, due=now)
+    ended = (end(conn, row.id, ApprovalEvent.EXPIRE, reason=_EXPIRED, now=now) for row in due)
+    return tuple(row for row in ended if row is not None)
+
+
+def stale(conn: Connection, id: ApprovalId, reason: str, now: float) -> ApprovalRow:  # noqa: PLR0917 -- the door's signature
+    """End an approved call that no longer fits the world it was approved in (B5, L3).
+
+    Raises:
+        NotFoundError: No such approval.
+        AlreadyDecidedError: It is not approved and waiting.
+    """
+    row = end(conn, id, ApprovalEvent.GO_STALE, reason=reason, now=now)
+    if row is None:
+        raise out_of_place(rows.get(conn, id), "call stale")
+    return row
+
+
+def end_for_run(conn: Connection, run: RunId, *, event: ApprovalEvent, reason: str, now: float) -> tuple[ApprovalRow, ...]:
+    """End whatever of a run still waits (L6, L10).
+
+    Args:
+        conn: The transaction in which the run ends.
+        run: Whole id.
+        event: CANCEL when the run ended, SUPERSEDE when it can no longer take the answer.
+        reason: Told to the agent and to people.
+        now: Epoch seconds.
+    """
+    waiting = rows.list(conn, run=run, states={ApprovalState.PENDING, ApprovalState.APPROVED})
+    ended = (end(conn, row.id, event, reason=reason, now=now) for row in waiting)
+    return tuple(row for row in ended if row is not None)
+
+
+def end(conn: Connection, id: ApprovalId, event: ApprovalEvent, *, reason: str, now: float) -> ApprovalRow | None:
+    """Let an approval end without a person; None when it no longer could. Who approved it before, and when, stays."""
+    before = rows.get(conn, id)
+    change: ApprovalChange = {"decision_reason": reason}
+    if before.decided_by is None:
+        change["decided_at"] = now
+    return apply(conn, id, event, now=now, change=change)
+
+
+def apply(conn: Connection, id: ApprovalId, event: ApprovalEvent, *, now: float, change: ApprovalChange) -> ApprovalRow | None:
+    """Move an approval; where that ends it, its call gets the outcome in the same transaction."""
+    row = rows.move(conn, id, event, now=now, **change)
+    if row is not None and row.state in APPROVAL_ENDS:
+        calls.set_outcome(conn, row.call, outcome=outcome_text(row), error=is_error(row), now=now)
+    return row
+
+
+def _open(conn: Connection, id: ApprovalId, *, verb: str, now: float) -> ApprovalRow:
+    """The pending row that a person may decide about now."""
+    row = rows.get(conn, id)
+    if row.state is not ApprovalState.PENDING:
+        raise too_late(row, verb)
+    if now >= row.expires:
+        keep(conn, partial(end, id=id, event=ApprovalEvent.EXPIRE, reason=_EXPIRED, now=now))
+        raise ApprovalExpiredError(f"cannot {verb} {id}: {_EXPIRED}", resolution="the agent has to ask again")
+    return row
+
+
+def _decide(conn: Connection, row: ApprovalRow, event: ApprovalEvent, *, change: ApprovalChange, now: float) -> ApprovalRow:
+    decided = apply(conn, row.id, event, now=now, change=change)
+    if decided is None:
+        raise too_late(rows.get(conn, row.id), event.value)
+    return decided
+
+
+def _note_mismatch(conn: Connection, *, row: ApprovalRow, digest: Digest, who: Approver, now: float) -> None:
+    facts: dict[str, Json] = {"digest": row.approval_digest, "given": digest[:100], "uid": who.uid, "channel": who.channel}
+    audit.append(conn, time=now, event="approval.mismatch", subject=row.id, data=facts)

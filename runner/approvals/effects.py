@@ -1,0 +1,85 @@
+"""The intent record around an effect, and telling its outcome once (invariants 3, 4, 13). It performs nothing."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from runner.approvals.decide import apply, end
+from runner.approvals.outcomes import bounded, outcome_text
+from runner.approvals.refusals import out_of_place
+from runner.digest import MalformedJsonError, approval_digest, call_digest, parse_call
+from runner.lifecycle import ApprovalEvent, ApprovalState
+from runner.model import ApprovalId
+from runner.store import ApprovalRow
+from runner.store import approvals as rows
+from runner.store.approvals import ApprovalChange
+
+
+def fits(row: ApprovalRow) -> bool:
+    """Whether the stored bytes still have the digests that were approved (B5)."""
+    call = parse_call(row.tool, row.raw)
+    if call.input is None:
+        return False
+    try:
+        where = [str(path.resolved) for path in row.paths]
+        exact = call_digest(tool=row.tool, definition=row.definition_digest, arguments=call.input, paths=where)
+        whole = approval_digest(call=exact, run=row.run, approval=row.id, nonce=row.nonce, pre_images=row.pre_images)
+    except MalformedJsonError:
+        return False
+    return (exact, whole) == (row.call_digest, row.approval_digest)
+
+
+def begin_effect(conn: Connection, id: ApprovalId, *, now: float) -> ApprovalRow | None:
+    """Write that the effect starts; whoever gets the row, and only they, may perform it, after this is committed (B8).
+
+    An approval whose deadline has come, or whose bytes are not those that were approved, ends as stale instead (B5).
+
+    Returns:
+        The executing row, or None: it was not approved, somebody else began it, or it has just gone stale.
+
+    Raises:
+        NotFoundError: No such approval.
+    """
+    row = rows.get(conn, id)
+    if row.state is not ApprovalState.APPROVED or row.effect is not None:
+        return None
+    doubt = "its deadline passed before it was carried out" if now >= row.expires else None
+    if not fits(row):
+        doubt = "what is stored is not what was approved"
+    if doubt is not None:
+        end(conn, id, ApprovalEvent.GO_STALE, reason=doubt, now=now)
+        return None
+    return rows.move(conn, id, ApprovalEvent.EXECUTE, now=now)
+
+
+def finish_effect(conn: Connection, id: ApprovalId, *, event: ApprovalEvent, outcome: str, now: float) -> ApprovalRow:
+    """Put on record what became of an effect that was begun.
+
+    Args:
+        conn: The transaction.
+        id: Whole id.
+        event: SUCCEED, FAIL, DOUBT (it may have happened), or NOT_HAPPENED (proven: released again).
+        outcome: What the agent is told; cut to `OUTCOME_BYTES`.
+        now: Epoch seconds.
+
+    Raises:
+        NotFoundError: No such approval.
+        AlreadyDecidedError: No effect of it is under way.
+    """
+    change: ApprovalChange = {"outcome": bounded(outcome), "outcome_error": event is not ApprovalEvent.SUCCEED}
+    if event is ApprovalEvent.NOT_HAPPENED:
+        change = {"outcome": None, "outcome_error": False}
+    row = apply(conn, id, event, now=now, change=change)
+    if row is None:
+        raise out_of_place(rows.get(conn, id), "record an outcome of")
+    return row
+
+
+def deliver(conn: Connection, id: ApprovalId, *, now: float) -> str | None:
+    """The text of an outcome, the first time; None later, and None while there is none (invariant 13).
+
+    Raises:
+        NotFoundError: No such approval.
+    """
+    row = rows.deliver(conn, id, now=now)
+    return None if row is None else outcome_text(row)

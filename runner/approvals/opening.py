@@ -1,0 +1,153 @@
+"""Putting a turn's gated calls into the queue together, each bound to the exact bytes a person will be shown (B1, B2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from sqlalchemy import Connection
+
+from runner.digest import MalformedJsonError, approval_digest, call_digest, parse_call
+from runner.model import ApprovalId, CallId, Digest, ResolvedPath, RunId, Sender, SenderKind
+from runner.store import ApprovalRow
+from runner.store import approvals as rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Everything needed to open one approval.
+
+    `raw` is the exact input as received; the digests are computed here, from these bytes. `pre_images` maps the real path of
+    each target to the digest of its bytes, None where it is absent; `post_image` is what the effect is to leave. `recorded`
+    is kept beside the call and bound by nothing: image digest, policy version, taint (B1).
+    """
+
+    call: CallId
+    run: RunId
+    segment: int
+    attempt: int
+    turn: int
+    agent: str
+    profile_digest: Digest
+    tool: str
+    definition_digest: Digest
+    raw: str
+    why: str
+    reason: str
+    sender: Sender
+    expires_at: float
+    paths: tuple[ResolvedPath, ...] = ()
+    pre_images: Mapping[str, Digest | None] = field(default_factory=lambda: MappingProxyType({}))
+    post_image: Digest | None = None
+    preview: str = ""
+    warnings: tuple[str, ...] = ()
+    recorded: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A call that was not queued; `reason` is what its agent is told (P12)."""
+
+    call: CallId
+    code: str  #: limit, too_large_to_review or malformed
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """How much may wait (L8). A contact's run gets less, so that it cannot crowd the owner out."""
+
+    per_run: int = 20
+    per_contact_run: int = 3
+    input_bytes: int = 256 * 1024
+
+
+CAPS = Caps()
+
+
+def open_turn(  # noqa: PLR0913 -- time, chance and limits come from above
+    conn: Connection,
+    requests: Sequence[Request],
+    *,
+    now: float,
+    ids: Callable[[], ApprovalId],
+    nonces: Callable[[], str],
+    caps: Caps = CAPS,
+) -> tuple[ApprovalRow | Refusal, ...]:
+    """Queue all gated calls of a turn.
+
+    Args:
+        conn: One transaction: all are queued or none.
+        requests: In the turn's order.
+        now: Epoch seconds.
+        ids: Makes approval ids.
+        nonces: Makes random text, one for each row.
+        caps: What is refused instead of queued.
+
+    Returns:
+        For each request, in order, its row or the refusal it met.
+    """
+    opened: list[ApprovalRow | Refusal] = []
+    for request in requests:
+        row = _over(conn, request, caps) or _bind(request, approval=ids(), nonce=nonces(), now=now)
+        opened.append(row if isinstance(row, Refusal) else rows.insert(conn, row))
+    return tuple(opened)
+
+
+def _bind(request: Request, *, approval: ApprovalId, nonce: str, now: float) -> ApprovalRow | Refusal:
+    call = parse_call(request.tool, request.raw)
+    if call.input is None:
+        return _malformed(request, call.fault or "malformed")
+    try:
+        where = [str(path.resolved) for path in request.paths]
+        exact = call_digest(tool=request.tool, definition=request.definition_digest, arguments=call.input, paths=where)
+        whole = approval_digest(call=exact, run=request.run, approval=approval, nonce=nonce, pre_images=request.pre_images)
+    except MalformedJsonError as error:
+        return _malformed(request, str(error))
+    return _row(request, approval=approval, nonce=nonce, digests=(exact, whole), now=now)
+
+
+def _over(conn: Connection, request: Request, caps: Caps) -> Refusal | None:
+    if len(request.raw.encode("utf-8", "surrogatepass")) > caps.input_bytes:
+        reason = f"refused: the input is larger than the {caps.input_bytes} bytes a person can review; make it smaller"
+        return Refusal(call=request.call, code="too_large_to_review", reason=reason)
+    limit = caps.per_run if request.sender.kind is SenderKind.OWNER else caps.per_contact_run
+    if rows.pending(conn, request.run) >= limit:
+        reason = f"refused: {limit} calls of this run already wait for a person; do not ask for more until they are answered"
+        return Refusal(call=request.call, code="limit", reason=reason)
+    return None
+
+
+def _malformed(request: Request, fault: str) -> Refusal:
+    return Refusal(call=request.call, code="malformed", reason=f"refused: the input cannot be read: {fault}")
+
+
+def _row(request: Request, *, approval: ApprovalId, nonce: str, digests: tuple[Digest, Digest], now: float) -> ApprovalRow:
+    return ApprovalRow(
+        id=approval,
+        nonce=nonce,
+        call_digest=digests[0],
+        approval_digest=digests[1],
+        created=now,
+        expires=request.expires_at,
+        call=request.call,
+        run=request.run,
+        segment=request.segment,
+        attempt=request.attempt,
+        turn=request.turn,
+        agent=request.agent,
+        tool=request.tool,
+        profile_digest=request.profile_digest,
+        definition_digest=request.definition_digest,
+        why=request.why,
+        reason=request.reason,
+        raw=request.raw,
+        sender=request.sender,
+        paths=request.paths,
+        pre_images=request.pre_images,
+        post_image=request.post_image,
+        preview=request.preview,
+        warnings=request.warnings,
+        recorded=request.recorded,
+    )
