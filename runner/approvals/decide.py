@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from sqlalchemy import Connection
-
 from runner.approvals.outcomes import is_error, outcome_text
 from runner.approvals.refusals import out_of_place, too_late
 from runner.errors import ApprovalExpiredError, DigestMismatchError
 from runner.lifecycle import APPROVAL_ENDS, ApprovalEvent, ApprovalState
 from runner.model import ApprovalId, Digest, Json, RunId
-from runner.store import ApprovalRow, Approver, audit, calls, keep
+from runner.store import ApprovalRow, Approver, Connection, audit, calls, keep
 from runner.store import approvals as rows
 from runner.store.approvals import ApprovalChange
 

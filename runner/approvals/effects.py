@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
-
 from runner.approvals.decide import apply, end
 from runner.approvals.outcomes import bounded, outcome_text
 from runner.approvals.refusals import out_of_place
 from runner.digest import MalformedJsonError, approval_digest, call_digest, parse_call
 from runner.lifecycle import ApprovalEvent, ApprovalState
 from runner.model import ApprovalId
-from runner.store import ApprovalRow
+from runner.store import ApprovalRow, Connection
 from runner.store import approvals as rows
 from runner.store.approvals import ApprovalChange
 

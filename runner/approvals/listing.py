@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import Connection
-
 from runner.digest import digest_json
 from runner.lifecycle import ApprovalState
 from runner.model import RunId
-from runner.store import ApprovalRow
+from runner.store import ApprovalRow, Connection
 from runner.store import approvals as rows
 
 

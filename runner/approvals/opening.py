@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from sqlalchemy import Connection
-
 from runner.digest import MalformedJsonError, approval_digest, call_digest, parse_call
 from runner.model import ApprovalId, CallId, Digest, ResolvedPath, RunId, Sender, SenderKind
-from runner.store import ApprovalRow
+from runner.store import ApprovalRow, Connection
 from runner.store import approvals as rows
 
 
@@ -120,7 +118,7 @@ def _over(conn: Connection, request: Request, caps: Caps) -> Refusal | None:
 
 
 def _malformed(request: Request, fault: str) -> Refusal:
-    return Refusal(call=request.call, code="malformed", reason=f"refused: the input cannot be read: {fault}")
+    return Refusal(call=request.call, code="malformed", reason=f"refused: the input cannot be read: {fault}; correct it")
 
 
 def _row(request: Request, *, approval: ApprovalId, nonce: str, digests: tuple[Digest, Digest], now: float) -> ApprovalRow:
@@ -141,13 +139,18 @@ def _row(request: Request, *, approval: ApprovalId, nonce: str, digests: tuple[D
         profile_digest=request.profile_digest,
         definition_digest=request.definition_digest,
         why=request.why,
-        reason=request.reason,
+        reason=_storable(request.reason),
         raw=request.raw,
         sender=request.sender,
         paths=request.paths,
         pre_images=request.pre_images,
         post_image=request.post_image,
-        preview=request.preview,
-        warnings=request.warnings,
+        preview=_storable(request.preview),
+        warnings=tuple(_storable(text) for text in request.warnings),
         recorded=request.recorded,
     )
+
+
+def _storable(text: str) -> str:
+    """Text about files may hold half characters and NULs that no database takes; they are shown as escapes."""
+    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()

@@ -169,7 +169,7 @@ def _transaction(engine: Engine) -> Iterator[Connection]:
 def _as_store_error() -> Iterator[None]:
     try:
         yield
-    except (SQLAlchemyError, sqlite3.Error, CommandError) as error:
+    except (SQLAlchemyError, sqlite3.Error, CommandError, UnicodeEncodeError) as error:
         cause = getattr(error, "orig", None) or error
         raise StoreError(f"cannot use the database: {cause}", details=str(error)) from error
 
