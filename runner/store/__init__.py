@@ -4,9 +4,7 @@ Queries are functions of the modules `profiles`, `captures`, `runs`, `segments`,
 and `meta`; each takes the connection of a transaction that `Store` began.
 """
 
-from sqlalchemy import Connection
-
-from runner.store.database import Store, keep
+from runner.store.database import Connection, Store, keep
 from runner.store.rows import (
     ApprovalRow,
     Approver,

@@ -23,6 +23,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from runner.errors import StoreError
 from runner.store import migrate, sqlite
 
+__all__ = ["Connection", "Store", "keep"]
+
 P = ParamSpec("P")
 T = TypeVar("T")
 Record = Callable[[Connection], object]
