@@ -183,11 +183,24 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolScope:
+    """What one entry such as `Write(out/**, !out/raw/**)` leaves of a tool: gitignore patterns against the resolved path.
+
+    `only` empty: everything. `never` is taken away from that.
+    """
+
+    tool: str
+    only: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """A published agent. Absent and empty mean the same only where said so.
 
     `policy` None: the owner's own default, `ask` until set. `contacts` empty: the owner only. `read` says what of cwd is
-    copied into the snapshot, `hide` what is left out of that; both are gitignore patterns, defaults already merged in.
+    copied into the snapshot, `hide` what is left out of that; both are gitignore patterns, defaults already merged in. `tools`
+    are bare names; what patterns narrow them to stands in `scopes`. `unprotect`: protected names that may be written.
     """
 
     name: str
@@ -212,6 +225,8 @@ class Profile:
     limits: Limits = field(default_factory=Limits)
     approvals: ApprovalSettings = field(default_factory=ApprovalSettings)
     examples: tuple[Example, ...] = ()
+    scopes: tuple[ToolScope, ...] = ()
+    unprotect: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
