@@ -101,21 +101,14 @@ def _about_text(old: bytes, new: bytes) -> Iterator[str]:
 
 
 def _lines(data: bytes) -> list[str]:
-    """Lines without their LF; a CR stays, since it is a difference. A missing last line end is a line of its own."""
-    if not data:
-        return []
+    """Lines without their LF; a CR stays, since it is a difference, and a last line without line end says so itself."""
     lines = data.decode().split("\n")
-    if lines[-1] == "":
-        return lines[:-1]
-    return [*lines, _NO_NEWLINE]
+    last = lines.pop()
+    return [*lines, last + _NO_NEWLINE] if last else lines
 
 
-#: Stands for "no line end at the end"; a real line never holds LF.
-_NO_NEWLINE = "\n"
-
-
-def _marked(mark: str, line: str) -> str:
-    return "\\ No newline at end of file" if line == _NO_NEWLINE else mark + line
+#: Ends a last line that has no line end, and so makes it differ from one that has.
+_NO_NEWLINE = "\n\\ No newline at end of file"
 
 
 def _matched(before: list[str], after: list[str]) -> Iterator[str]:
@@ -124,10 +117,10 @@ def _matched(before: list[str], after: list[str]) -> Iterator[str]:
         yield _hunk_head(before[group[0][1] : group[-1][2]], after[group[0][3] : group[-1][4]], at=(group[0][1], group[0][3]))
         for tag, low, high, start, end in group:
             if tag == "equal":
-                yield from (_marked(" ", line) for line in before[low:high])
+                yield from (" " + line for line in before[low:high])
             else:
-                yield from (_marked("-", line) for line in before[low:high])
-                yield from (_marked("+", line) for line in after[start:end])
+                yield from ("-" + line for line in before[low:high])
+                yield from ("+" + line for line in after[start:end])
 
 
 def _one_hunk(before: list[str], after: list[str]) -> Iterator[str]:
@@ -140,15 +133,14 @@ def _one_hunk(before: list[str], after: list[str]) -> Iterator[str]:
     old_side, new_side = before[head : len(before) - tail], after[head : len(after) - tail]
     end = before[len(before) - tail : len(before) - tail + keep]
     yield _hunk_head([*before[first:head], *old_side, *end], [*before[first:head], *new_side, *end], at=(first, first))
-    yield from (_marked(" ", line) for line in before[first:head])
-    yield from (_marked("-", line) for line in old_side)
-    yield from (_marked("+", line) for line in new_side)
-    yield from (_marked(" ", line) for line in end)
+    yield from (" " + line for line in before[first:head])
+    yield from ("-" + line for line in old_side)
+    yield from ("+" + line for line in new_side)
+    yield from (" " + line for line in end)
 
 
 def _hunk_head(old_side: list[str], new_side: list[str], *, at: tuple[int, int]) -> str:
-    old_count = sum(line != _NO_NEWLINE for line in old_side)
-    new_count = sum(line != _NO_NEWLINE for line in new_side)
+    old_count, new_count = len(old_side), len(new_side)
     return f"@@ -{at[0] + bool(old_count)},{old_count} +{at[1] + bool(new_count)},{new_count} @@"
 
 

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 from runner.broker.values import MAX_FILE_BYTES, Impossible
 from runner.model import WORKSPACE
-from runner.sandbox.beneath import Beneath, Parts
+from runner.sandbox.beneath import MAX_PARTS, Beneath, Parts
 
 MAX_NAME_BYTES = 255
 
@@ -57,6 +57,8 @@ def parts_of(path: PurePosixPath) -> Parts | Impossible:
     parts = path.relative_to(WORKSPACE).parts
     if not parts:
         return Impossible(reason=f"{WORKSPACE} itself is a directory")
+    if len(parts) > MAX_PARTS:
+        return Impossible(reason=f"the path has more than {MAX_PARTS} names")
     if any(len(os.fsencode(part)) > MAX_NAME_BYTES for part in parts):
         return Impossible(reason="a name in the path is longer than 255 bytes")
     return parts
