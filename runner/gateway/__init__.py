@@ -1,0 +1,43 @@
+"""Model API door: one unix socket per attempt, two operations, every reply decided before the CLI acts on it.
+
+Owns the way to the model and nothing else. It never decides about a call, never tells the container a secret or an id, and
+never passes a request or a block of a kind it does not know.
+"""
+
+from runner.gateway.listener import SOCKET_NAME
+from runner.gateway.refusals import RequestRefusedError, UpstreamError
+from runner.gateway.scripted import ScriptedUpstream
+from runner.gateway.server import Gateway
+from runner.gateway.upstream import HttpUpstream, Patience
+from runner.gateway.upstreams import make_upstream
+from runner.gateway.values import (
+    GatewayLimits,
+    Handover,
+    ModelTurn,
+    Reference,
+    ToolResult,
+    ToolUse,
+    TurnDesk,
+    Upstream,
+    UpstreamFactory,
+)
+
+__all__ = [
+    "SOCKET_NAME",
+    "Gateway",
+    "GatewayLimits",
+    "Handover",
+    "HttpUpstream",
+    "ModelTurn",
+    "Patience",
+    "Reference",
+    "RequestRefusedError",
+    "ScriptedUpstream",
+    "ToolResult",
+    "ToolUse",
+    "TurnDesk",
+    "Upstream",
+    "UpstreamError",
+    "UpstreamFactory",
+    "make_upstream",
+]

@@ -1,0 +1,146 @@
+"""The container's end of the gateway: one unix socket, few connections, each with an end (M6).
+
+Owns binding and the life of connections. uvicorn's h11 protocol is driven directly by the event loop: no signal handler, no
+polling, and none of the idle or half-open connections that a plain server would keep.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeAlias, cast
+
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from runner.errors import GatewayError
+from runner.gateway.values import GatewayLimits
+
+SOCKET_NAME = "api.sock"
+_LONGEST_ADDRESS = 107  #: bytes of `sun_path`
+
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+#: The container can provoke warnings at will, and none is worth a line; an error is a fault of ours.
+_LOG = logging.getLogger("runner.gateway.wire")
+_LOG.setLevel(logging.ERROR)
+
+
+class _Protocol(H11Protocol):
+    """A connection that is refused over the cap and never outlives its time."""
+
+    limits: GatewayLimits
+    admit: Callable[[], bool]
+    timers: tuple[asyncio.TimerHandle, ...] = ()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.logger = _LOG
+        self.access_log = False
+        if len(self.connections) > self.limits.connections or not self.admit():
+            transport.abort()
+            return
+        self.timers = (
+            self.loop.call_later(self.limits.head_seconds, self._end_unless_asked),
+            self.loop.call_later(self.limits.request_seconds, transport.abort),
+        )
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for timer in self.timers:
+            timer.cancel()
+        super().connection_lost(exc)
+
+    def _end_unless_asked(self) -> None:
+        if cast("object", self.cycle) is None:  # None until a head has come, whatever its annotation says
+            self.transport.abort()
+
+
+class Listener:
+    """A bound, mode 0666 unix socket and the connections it has accepted.
+
+    The socket itself is open to every uid, since the container has one of its own; who reaches it is settled by the 0700
+    directory above and by the one container it is mounted into.
+
+    Args:
+        directory: Holds `api.sock`; must exist.
+        app: Answers each request.
+        limits: Caps.
+        admit: Asked at each connection; False ends it unheard.
+    """
+
+    def __init__(self, directory: Path, app: App, *, limits: GatewayLimits, admit: Callable[[], bool]) -> None:
+        self._path = directory / SOCKET_NAME
+        self._state = ServerState()
+        self._server: asyncio.Server | None = None
+        self._config = uvicorn.Config(
+            app,
+            interface="asgi3",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            proxy_headers=False,
+            log_config=None,
+            access_log=False,
+            h11_max_incomplete_event_size=limits.head_bytes,
+        )
+        self._kind = type("_LimitedProtocol", (_Protocol,), {"limits": limits, "admit": staticmethod(admit)})
+
+    async def open(self) -> None:
+        """Bind and listen.
+
+        Raises:
+            GatewayError: The directory is missing, or a socket is already there.
+        """
+        self._config.load()
+        try:
+            listening = _bind(self._path)
+        except OSError as error:
+            raise GatewayError(f"cannot open the gateway's socket: {error.strerror}", details=str(self._path)) from None
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(self._connection, sock=listening, backlog=16)
+
+    def shut(self) -> None:
+        """Take no further connection and remove the socket; what is under way goes on."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+            self._path.unlink(missing_ok=True)
+
+    async def close(self) -> None:
+        """Shut, end every connection and cancel what answers them."""
+        self.shut()
+        for connection in list(self._state.connections):
+            connection.transport.abort()
+        tasks = list(self._state.tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _connection(self) -> asyncio.Protocol:
+        made: asyncio.Protocol = self._kind(self._config, self._state, {}, asyncio.get_running_loop())
+        return made
+
+
+def _bind(path: Path) -> socket.socket:
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    handle = None
+    try:
+        address = os.fsencode(path)
+        if len(address) > _LONGEST_ADDRESS:
+            handle = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+            address = os.fsencode(f"/proc/self/fd/{handle}/{path.name}")
+        listening.bind(address)
+        path.chmod(0o666)
+    except OSError:
+        listening.close()
+        raise
+    finally:
+        if handle is not None:
+            os.close(handle)
+    return listening
