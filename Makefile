@@ -35,7 +35,7 @@ bench: ## each benchmark in benchmarks/, one after another
 	@scripts/setup.sh --only-venv
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
 
-diagrams: ## draw the state diagrams of docs/states.md from the tables
+diagrams: ## the state diagrams and the map of modules in the docs, from the code
 	@scripts/setup.sh --only-venv
 	@$(BIN)/python -m scripts.make_diagrams
 

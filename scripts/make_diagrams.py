@@ -1,6 +1,7 @@
-"""Draws the state machines from `runner.lifecycle` into docs/states.md and ARCHITECTURE.md.
+"""Draws the state machines into docs/states.md and ARCHITECTURE.md, and the map of modules into the latter.
 
-Owns the words around the diagrams of docs/states.md; the arrows come from the tables the code moves by (invariant 12).
+Owns the words around the diagrams of docs/states.md; arrows come from the tables the code moves by (invariant 12), modules
+from the tree.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TypeVar
 from runner.lifecycle import APPROVAL, APPROVAL_ENDS, RUN, RUN_ENDS, ApprovalState, RunState, word
 
 ROOT = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- states: made by make diagrams -->", "<!-- end of states -->"
+PACKAGE = ROOT / "runner"
 State = TypeVar("State", bound=Enum)
 Event = TypeVar("Event", bound=Enum)
 
@@ -65,25 +66,41 @@ People are shown a word:
 """
 
 
-def with_states(page: str) -> str:
-    """ARCHITECTURE.md with the block between its marks made anew.
+def modules() -> str:
+    """One line per room that is a package: its modules."""
+    rooms = sorted(path for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
+    return "\n".join(f"- **{room.name}**: {', '.join(f'`{name}`' for name in _modules_of(room))}" for room in rooms)
+
+
+def _modules_of(room: Path) -> list[str]:
+    names = (path.relative_to(room).with_suffix("").as_posix() for path in sorted(room.rglob("*.py")))
+    return [name for name in names if not name.endswith("__init__")]
+
+
+def filled(page: str) -> str:
+    """ARCHITECTURE.md with its two made blocks made anew.
 
     Raises:
-        ValueError: The marks are missing.
+        ValueError: The marks of a block are missing.
     """
-    head, begin, rest = page.partition(BEGIN)
-    _, end, foot = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"ARCHITECTURE.md lacks {BEGIN} or {END}")
-    block = f"```\nrun\n{arrows(RUN)}\n\napproval\n{arrows(APPROVAL)}\n```"
-    return f"{head}{BEGIN}\n{block}\n{END}{foot}"
+    states = f"```\nrun\n{arrows(RUN)}\n\napproval\n{arrows(APPROVAL)}\n```"
+    return _block(_block(page, "states", states), "modules", modules())
+
+
+def _block(page: str, name: str, text: str) -> str:
+    begin, end = f"<!-- {name}: made by make diagrams -->", f"<!-- end of {name} -->"
+    head, found, rest = page.partition(begin)
+    _, found_end, foot = rest.partition(end)
+    if not found or not found_end:
+        raise ValueError(f"ARCHITECTURE.md lacks {begin} or {end}")
+    return f"{head}{begin}\n{text}\n{end}{foot}"
 
 
 def main() -> int:
     """Write both pages."""
     (ROOT / "docs/states.md").write_text(states_page(), encoding="utf-8")
     architecture = ROOT / "ARCHITECTURE.md"
-    architecture.write_text(with_states(architecture.read_text(encoding="utf-8")), encoding="utf-8")
+    architecture.write_text(filled(architecture.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 
 
