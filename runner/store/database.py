@@ -179,14 +179,14 @@ def _as_store_error() -> Iterator[None]:
 def _connectable(text: str) -> Engine:
     try:
         url = make_url(text)
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, ValueError) as error:
         raise StoreError("cannot use the database: its URL makes no sense", resolution="check RUNNER_DATABASE_URL") from error
     with _as_store_error():
         match url.get_backend_name():
             case "sqlite":
                 return _sqlite(url)
             case "postgresql":
-                return create_engine(url, pool_size=20, pool_pre_ping=True)
+                return create_engine(url, pool_size=20, pool_pre_ping=True, hide_parameters=True)
             case other:
                 raise StoreError(f"cannot use the database: {other} is not supported", resolution="use sqlite or postgresql")
 
@@ -195,6 +195,6 @@ def _sqlite(url: URL) -> Engine:
     if not url.database or url.database == ":memory:":
         raise StoreError("cannot use the database: it needs a file", resolution="use sqlite:////path/to/file")
     sqlite.prepare(Path(url.database))
-    engine = create_engine(url, pool_size=20, pool_timeout=60)
+    engine = create_engine(url, pool_size=20, pool_timeout=60, hide_parameters=True)
     sqlite.set_up(engine)
     return engine

@@ -1,0 +1,101 @@
+"""Invariant 9 at the last wall: whoever writes SQL past our functions still cannot make an illegal change."""
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from runner.errors import StoreError
+from runner.lifecycle import APPROVAL, RUN, ApprovalState, RunState, moves
+from runner.model import ApprovalId, RunId
+from runner.store import Store, approvals, audit, runs
+from runner.store.triggers import EFFECT
+from tests.helpers.stored import a_run, a_stored_call, an_approval, fresh
+
+
+def test_exactly_the_moves_of_the_table_are_possible_for_a_run(store: Store) -> None:
+    with store.begin() as conn:
+        run = a_run(conn)
+    possible = set()
+    for before in RunState:
+        for after in RunState:
+            if before is not after and _can(store, run.id, "runs", (before, after)):
+                possible.add((before, after))
+    assert possible == moves(RUN)
+
+
+def test_exactly_the_moves_of_the_table_are_possible_for_an_approval(store: Store) -> None:
+    with store.begin() as conn:
+        approval = an_approval(conn)
+    possible = set()
+    for before in ApprovalState:
+        for after in ApprovalState:
+            if before is not after and _can(store, approval.id, "approvals", (before, after)):
+                possible.add((before, after))
+    assert possible == moves(APPROVAL)
+
+
+def _can(store: Store, id: str, table: str, pair: tuple[RunState | ApprovalState, RunState | ApprovalState]) -> bool:
+    """Try one change with raw SQL; everything is undone afterwards."""
+    before, after = pair
+    effect = {state: f", effect = {EFFECT.get(state)!r}".replace("None", "NULL") for state in ApprovalState}
+    extra = [effect.get(state, "") if table == "approvals" else "" for state in pair]
+    refusal = ""
+    with store.engine.connect() as conn:
+        conn.exec_driver_sql("BEGIN IMMEDIATE")
+        trigger = f"runner_{table}_update"
+        sql = conn.execute(text("SELECT sql FROM sqlite_master WHERE name = :n"), {"n": trigger}).scalar_one()
+        conn.exec_driver_sql(f"DROP TRIGGER {trigger}")
+        conn.exec_driver_sql(f"UPDATE {table} SET state = '{before.value}'{extra[0]} WHERE id = '{id}'")
+        conn.exec_driver_sql(sql)
+        try:
+            conn.exec_driver_sql(f"UPDATE {table} SET state = '{after.value}'{extra[1]} WHERE id = '{id}'")
+        except SQLAlchemyError as error:
+            refusal = str(error)
+        conn.rollback()
+    assert refusal == "" or "no such change of state" in refusal
+    return refusal == ""
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE approvals SET state = 'executing', effect = 'started'",
+        "UPDATE approvals SET state = 'approved', effect = 'done'",
+        "UPDATE approvals SET effect = 'started'",
+        "UPDATE approvals SET state = 'allowed'",
+        "UPDATE approvals SET raw = '{}'",
+        "UPDATE approvals SET pre_images = '{}'",
+        "UPDATE approvals SET approval_digest = 'sha256:0'",
+        "UPDATE approvals SET nonce = ''",
+        "UPDATE approvals SET run = NULL",
+        "UPDATE runs SET state = 'replied'",
+        "INSERT OR REPLACE INTO runs SELECT * FROM runs",
+        "INSERT OR REPLACE INTO approvals SELECT * FROM approvals",
+        "UPDATE audit SET time = 0 WHERE seq = 1",
+        "DELETE FROM audit",
+        "INSERT OR REPLACE INTO audit SELECT * FROM audit WHERE seq = 1",
+        "INSERT INTO audit SELECT 0, time, event, subject, data, previous, hash FROM audit WHERE seq = 1",
+    ],
+)
+def test_raw_sql_cannot_go_past_the_tables(store: Store, sql: str) -> None:
+    with store.begin() as conn:
+        approval = an_approval(conn)
+        run = runs.get(conn, approval.run)
+    with pytest.raises(StoreError), store.begin() as conn:
+        conn.execute(text(sql))
+    with store.begin() as conn:
+        assert (approvals.get(conn, approval.id), runs.get(conn, run.id)) == (approval, run)
+        assert audit.verify(conn) is None
+
+
+def test_a_row_cannot_begin_in_the_middle(store: Store) -> None:
+    with store.begin() as conn:
+        row = an_approval(conn)
+        other = a_stored_call(conn, row.run)
+        run = runs.get(conn, row.run)
+    with pytest.raises(StoreError, match="begins as pending"), store.begin() as conn:
+        approvals.insert(conn, replace(row, id=ApprovalId(fresh("a")), call=other.id, state=ApprovalState.APPROVED))
+    with pytest.raises(StoreError, match="begins as queued"), store.begin() as conn:
+        runs.insert(conn, replace(run, id=RunId(fresh("r")), state=RunState.RUNNING))
