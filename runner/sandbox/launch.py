@@ -1,0 +1,243 @@
+"""The launch of one container, in order: create, record, attach, start, compare the engine's word, compare the probe's.
+
+Owns that a container either matches its spec in force or does not exist (invariants 6 and 11, M2, cases 97-99).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from runner.errors import SandboxError, SandboxMismatchError, SandboxUnavailableError
+from runner.model import WORKSPACE, Digest, Limits, RunId
+from runner.resources import sandbox_dir
+from runner.sandbox.box import Box, Disposer, dispose, finish
+from runner.sandbox.engine import Attached, ImageInfo
+from runner.sandbox.inspection import differences
+from runner.sandbox.probe import MAX_REPORT, HostView, discrepancies, parse_report
+from runner.sandbox.spec import GATEWAY, HOME, SESSION, Mount, SandboxSpec, create_kwargs
+
+#: Label that every container of ours carries; its value names the state directory whose supervisor owns it.
+STATE_LABEL = "runner.state"
+_LAUNCH_LABEL = "runner.launch"
+REPORT_SECONDS = 30.0
+_SWEEP_SECONDS = 60.0
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+_SPACES = ("ipc", "mnt", "net", "pid", "uts")
+_log = logging.getLogger(__name__)
+
+
+class ContainerEngine(Disposer, Protocol):
+    """What launching needs of the engine."""
+
+    async def create(self, body: Mapping[str, Any]) -> str:
+        """See Engine."""
+        ...
+
+    async def start(self, container: str) -> None:
+        """See Engine."""
+        ...
+
+    async def attach(self, container: str) -> Attached:
+        """See Engine."""
+        ...
+
+    async def find(self, labels: Mapping[str, str | None]) -> tuple[str, ...]:
+        """See Engine."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mounts:
+    """The host directories a container sees, all read-only."""
+
+    snapshot: Path
+    gateway: Path
+    session: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchOrder:
+    """What to launch, and for whom."""
+
+    run: RunId
+    segment: int
+    attempt: int
+    agent: str
+    profile_digest: Digest
+    uid: int
+    image: ImageInfo
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    mounts: Mounts
+    limits: Limits
+    owner: str  #: names the state directory whose supervisor this is
+    runtime: str | None = None
+
+
+def spec_for(order: LaunchOrder, *, seccomp: str, launch: str) -> SandboxSpec:
+    """The spec of an order.
+
+    Args:
+        order: The order.
+        seccomp: Text of our list.
+        launch: A name no other launch has, by which this one's container is found whatever happens.
+
+    Raises:
+        SandboxError: It asks for what no agent's container may have.
+    """
+    session = () if order.mounts.session is None else (Mount(source=order.mounts.session, target=SESSION),)
+    return SandboxSpec(
+        image=order.image.id,
+        argv=order.argv,
+        environment={"PATH": _PATH, "HOME": str(HOME), **order.environment},
+        uid=order.uid,
+        mounts=(
+            Mount(source=order.mounts.snapshot, target=WORKSPACE),
+            Mount(source=order.mounts.gateway, target=GATEWAY),
+            *session,
+        ),
+        memory=order.limits.memory,
+        cpus=order.limits.cpus,
+        pids=order.limits.pids,
+        seccomp=seccomp,
+        runtime=order.runtime,
+        labels={
+            STATE_LABEL: order.owner,
+            _LAUNCH_LABEL: launch,
+            "runner.run": order.run,
+            "runner.segment": str(order.segment),
+            "runner.attempt": str(order.attempt),
+            "runner.agent": order.agent,
+            "runner.profile": order.profile_digest,
+        },
+    )
+
+
+async def launch(engine: ContainerEngine, order: LaunchOrder, *, on_created: Callable[[str], Awaitable[None]]) -> Box:
+    """Launch a container and prove it.
+
+    Args:
+        engine: The engine.
+        order: What to launch.
+        on_created: Told the container's id before anything runs in it: where the row container ↔ attempt is written.
+
+    Raises:
+        SandboxMismatchError: What is in force differs from what was asked; the container is gone.
+        SandboxError: It could not be started; the container is gone.
+    """
+    mounts = await asyncio.to_thread(_real, order.mounts)
+    seccomp = await asyncio.to_thread((sandbox_dir() / "seccomp.json").read_text, encoding="utf-8")
+    marker = secrets.token_hex(16)
+    spec = spec_for(_with_mounts(order, mounts), seccomp=seccomp, launch=marker)
+    creation = asyncio.create_task(engine.create(create_kwargs(spec)))
+    stream: list[Attached] = []
+    try:
+        container = await asyncio.shield(creation)
+        await on_created(container)
+        stream.append(await engine.attach(container))
+        box = Box(engine, container, stream[0])
+        await engine.start(container)
+        await _prove(engine, spec, box)
+    except BaseException:
+        for attached in stream:
+            attached.writer.close()
+        await finish(_discard(engine, creation, marker))
+        raise
+    return box
+
+
+async def reap(engine: ContainerEngine, *, owner: str | None, keep: Collection[str]) -> tuple[str, ...]:
+    """Remove leftovers: containers of this state directory that nobody keeps (case 97).
+
+    Args:
+        engine: The engine.
+        owner: The state directory's name; None for every runner's on this engine.
+        keep: Ids that live.
+
+    Returns:
+        Ids that were removed. One whose removal hangs is stepped over and logged.
+    """
+    found = [container for container in await engine.find({STATE_LABEL: owner}) if container not in keep]
+    await asyncio.gather(*(dispose(engine, container) for container in found))
+    left = set(await engine.find({STATE_LABEL: owner})) if found else set()
+    return tuple(container for container in found if container not in left)
+
+
+async def _prove(engine: ContainerEngine, spec: SandboxSpec, box: Box) -> None:
+    """Both halves of M2; raises on any difference."""
+    facts = await engine.inspect(box.container_id)
+    found = ("the container is gone",) if facts is None else differences(spec, facts)
+    if found:
+        raise _mismatch("the engine applied", found)
+    try:
+        async with asyncio.timeout(REPORT_SECONDS):
+            line = await box.first_line(limit=MAX_REPORT)
+    except TimeoutError as error:
+        raise SandboxError(f"cannot start the container: no report within {REPORT_SECONDS:g} seconds") from error
+    box.report = parse_report(line)
+    if found := discrepancies(spec, box.report, host=await asyncio.to_thread(_host_view, spec)):
+        raise _mismatch("is in force", found)
+
+
+def _mismatch(where: str, found: tuple[str, ...]) -> SandboxMismatchError:
+    return SandboxMismatchError(
+        f"cannot trust the container: what {where} is not what was asked",
+        details="; ".join(found)[:2000],
+        resolution="run `runner doctor`; an engine or kernel that drops a protection cannot host agents",
+    )
+
+
+async def _discard(engine: ContainerEngine, creation: asyncio.Task[str], marker: str) -> None:
+    """Remove whatever a launch made, also what a cancelled or unanswered create makes yet (cases 98, 102)."""
+    found: set[str] = set()
+    try:
+        async with asyncio.timeout(_SWEEP_SECONDS):
+            await asyncio.wait([creation])
+            if not creation.cancelled() and creation.exception() is None:
+                found.add(creation.result())
+            elif isinstance(creation.exception(), SandboxUnavailableError):
+                found.update(await engine.find({_LAUNCH_LABEL: marker}))
+    except (SandboxError, TimeoutError) as error:
+        _log.error("leftovers of launch %s are not known: %s", marker, error)
+    await asyncio.gather(*(dispose(engine, container) for container in found))
+
+
+def _real(mounts: Mounts) -> Mounts:
+    """The same mounts by their real paths; each must be a directory, so that no socket or device is ever mounted itself."""
+    places = []
+    for place in (mounts.snapshot, mounts.gateway, mounts.session):
+        try:
+            real = None if place is None else place.resolve(strict=True)
+        except OSError as error:
+            raise SandboxError(f"cannot mount {place}: {error.strerror or error}") from None
+        if real is not None and not real.is_dir():
+            raise SandboxError(f"cannot mount {place}: it is no directory")
+        places.append(real)
+    snapshot, gateway, session = places
+    if snapshot is None or gateway is None:
+        raise SandboxError("cannot mount nothing")
+    return Mounts(snapshot=snapshot, gateway=gateway, session=session)
+
+
+def _with_mounts(order: LaunchOrder, mounts: Mounts) -> LaunchOrder:
+    return replace(order, mounts=mounts)
+
+
+def _host_view(spec: SandboxSpec) -> HostView:
+    places = {}
+    for mount in spec.mounts:
+        facts = mount.source.stat()
+        places[str(mount.target)] = f"{facts.st_dev}:{facts.st_ino}"
+    spaces = {}
+    for name in _SPACES:
+        with contextlib.suppress(OSError):
+            spaces[name] = os.readlink(f"/proc/self/ns/{name}").partition("[")[2].rstrip("]")  # noqa: PTH115 - no file
+    return HostView(places=places, spaces=spaces)

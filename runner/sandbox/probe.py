@@ -1,0 +1,165 @@
+"""What the first process in a container reports of itself, held against the spec (M2).
+
+Pure. The report is the kernel's word as sandbox/probe.sh reads it before anything of the agent has run; a line that is not
+exactly such a report is a difference too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from runner.digest import MalformedJsonError, parse_strict
+from runner.errors import SandboxMismatchError
+from runner.model import WORKSPACE, JsonObject
+from runner.sandbox.spec import HOME, TEMPORARY, SandboxSpec
+
+#: A report is a few KiB; more is not one.
+MAX_REPORT = 64 * 1024
+
+_ZERO = "0" * 16
+_CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+#: The engine adds it by itself.
+_ADDED_NAMES = frozenset({"HOSTNAME"})
+#: Writable in name only: kernel interfaces, or owned by root, which nobody in the container is.
+_WRITABLE = frozenset(
+    {
+        ("/proc", "proc"),
+        ("/dev", "tmpfs"),
+        ("/dev/pts", "devpts"),
+        ("/dev/mqueue", "mqueue"),
+        ("/dev/shm", "tmpfs"),  # noqa: S108 - the container's own
+        ("/sys/fs/cgroup", "tmpfs"),
+    }
+)
+_ENGINE_FILES = frozenset({"/etc/resolv.conf", "/etc/hostname", "/etc/hosts", "/sbin/docker-init", "/usr/sbin/docker-init"})
+#: Beneath these the engine mounts masks and the kernel's own file systems.
+_SYSTEM = ("/proc/", "/sys/", "/dev/")
+_SYSTEM_KINDS = frozenset({"proc", "sysfs", "tmpfs", "devpts", "mqueue", "cgroup", "cgroup2"})
+_SAFE = frozenset({"nosuid", "nodev", "noexec"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostView:
+    """What the supervisor sees from outside.
+
+    `places` maps a mount target to "device:inode" of its source; `spaces` maps a namespace to the supervisor's own.
+    """
+
+    places: Mapping[str, str]
+    spaces: Mapping[str, str]
+
+
+def parse_report(line: bytes) -> JsonObject:
+    """The report in a container's first line.
+
+    Raises:
+        SandboxMismatchError: It is none.
+    """
+    try:
+        value = parse_strict(line.decode("ascii"), max_depth=4)
+    except (MalformedJsonError, UnicodeDecodeError):
+        value = None
+    if not isinstance(value, dict) or value.get("probe") != 1:
+        raise SandboxMismatchError(
+            "cannot trust the container: its first line is no report of the start-up probe", details=ascii(line[:200])
+        )
+    return value
+
+
+def discrepancies(spec: SandboxSpec, report: JsonObject, *, host: HostView) -> tuple[str, ...]:
+    """Every difference between what was asked and what is in force; a missing or odd value is one."""
+    try:
+        return (
+            *_status(spec, report),
+            *_mounts(spec, report),
+            *_surroundings(spec, report),
+            *_host_view(spec, report, host=host),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ("the report is incomplete",)
+
+
+def _status(spec: SandboxSpec, report: JsonObject) -> list[str]:
+    status = cast("dict[str, list[str]]", report["status"])
+    uid = str(spec.uid)
+    asked: dict[str, list[str]] = {
+        "Uid": [uid] * 4,
+        "Gid": [uid] * 4,
+        "NoNewPrivs": ["1"],
+        "Seccomp": ["2"],
+        **{name: [_ZERO] for name in _CAPABILITIES},
+    }
+    found = [name for name, value in asked.items() if status.get(name) != value]
+    if not set(status["Groups"]) <= {uid}:
+        found.append("Groups")
+    return found
+
+
+def _mounts(spec: SandboxSpec, report: JsonObject) -> list[str]:
+    mounts = cast("list[list[str]]", report["mounts"])
+    asked = {str(mount.target) for mount in spec.mounts}
+    scratch = {str(HOME), str(TEMPORARY)}
+    found = [
+        f"mount {target}"
+        for target, access, kind in mounts
+        if not _expected(target, access, kind, asked=asked, scratch=scratch)
+    ]
+    targets = [target for target, _, _ in mounts]
+    found.extend(
+        f"mount {target} (times {targets.count(target)})"
+        for target in sorted({"/", *asked, *scratch})
+        if targets.count(target) != 1
+    )
+    return found
+
+
+def _expected(target: str, access: str, kind: str, *, asked: set[str], scratch: set[str]) -> bool:
+    right, *flags = access.split(",")
+    if target in scratch:
+        return right == "rw" and kind == "tmpfs" and set(flags) >= _SAFE
+    if target == "/" or target in asked or target in _ENGINE_FILES:
+        return right == "ro"
+    if (target, kind) in _WRITABLE:
+        return True
+    if target == "/sys":
+        return right == "ro" and kind == "sysfs"
+    # A mask is /dev/null or an empty tmpfs over one name of /proc.
+    return (
+        target.startswith(_SYSTEM)
+        and kind in _SYSTEM_KINDS
+        and (right == "ro" or (kind == "tmpfs" and target.startswith("/proc/")))
+    )
+
+
+def _surroundings(spec: SandboxSpec, report: JsonObject) -> list[str]:
+    limits = cast("dict[str, str]", report["limits"])
+    names = cast("list[str]", report["names"])
+    asked = {"memory": str(spec.memory), "pids": str(spec.pids), "core": "0", "nofile": str(spec.nofile)}
+    found = [f"limit {name}" for name, value in asked.items() if limits.get(name) != value]
+    if not set(cast("list[str]", report["devices"])) <= {"lo"}:
+        found.append("network device")
+    if report["routes"] not in {0, -1}:
+        found.append("route")
+    if set(names) - _ADDED_NAMES != set(spec.environment) or len(names) != len(set(names)):
+        found.append("environment")
+    if report["canary"] != "refused":
+        found.append("seccomp list")
+    return found
+
+
+def _host_view(spec: SandboxSpec, report: JsonObject, *, host: HostView) -> list[str]:
+    places = cast("dict[str, str]", report["places"])
+    spaces = cast("dict[str, str]", report["spaces"])
+    found = [
+        f"namespace {name}"
+        for name in ("ipc", "mnt", "net", "pid", "uts")
+        if not spaces[name].isdigit() or spaces[name] == host.spaces.get(name)
+    ]
+    # Another runtime has a kernel, and so device numbers, of its own.
+    if spec.runtime is None:
+        found.extend(f"place {target}" for target, place in host.places.items() if places.get(target) != place)
+        if str(WORKSPACE) not in host.places:
+            found.append(f"place {WORKSPACE}")
+    return found
