@@ -111,7 +111,10 @@ def source() -> str:
     )
     for name, found in tables.items():
         lines = textwrap.wrap(ranges(found), 120)
-        text += f"\n{name} = (\n" + "".join(f'    "{line} "\n' for line in lines[:-1]) + f'    "{lines[-1]}"\n)\n'
+        if len(lines) == 1 and len(lines[0]) + len(name) < 120:
+            text += f'\n{name} = "{lines[0]}"\n'
+        else:
+            text += f"\n{name} = (\n" + "".join(f'    "{line} "\n' for line in lines[:-1]) + f'    "{lines[-1]}"\n)\n'
     return text
 
 
