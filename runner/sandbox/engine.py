@@ -20,10 +20,12 @@ from typing import Any, NamedTuple, TypeVar, cast
 import docker
 import docker.errors
 import requests.exceptions
-from docker import APIClient
+from docker import APIClient as Client
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from runner.errors import SandboxError, SandboxUnavailableError
+
+__all__ = ["Attached", "Client", "Engine", "EngineInfo", "ImageInfo"]
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 #: Containers and images of ours carry their facts as labels under these names.
@@ -79,7 +81,7 @@ class Engine:
         self._deadline = deadline
         self._closed = False
         self._local = threading.local()
-        self._clients: list[APIClient] = []
+        self._clients: list[Client] = []
         self._threads = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="engine")
 
     async def __aenter__(self) -> Engine:
@@ -97,7 +99,7 @@ class Engine:
         for client in self._clients:
             client.close()
 
-    async def call(self, what: str, work: Callable[[APIClient], _Result], *, deadline: float | None = None) -> _Result:
+    async def call(self, what: str, work: Callable[[Client], _Result], *, deadline: float | None = None) -> _Result:
         """Run blocking `work` with a client, within a deadline.
 
         Args:
@@ -213,7 +215,7 @@ class Engine:
         rows = await self._read("list the containers", lambda client: client.containers(all=True, filters={"label": wanted}))
         return tuple(str(row["Id"]) for row in rows)
 
-    async def _read(self, what: str, work: Callable[[APIClient], _Result]) -> _Result:
+    async def _read(self, what: str, work: Callable[[Client], _Result]) -> _Result:
         """A question that may be asked again."""
         async for attempt in AsyncRetrying(
             retry=retry_if_exception_type(SandboxUnavailableError),
@@ -234,10 +236,10 @@ class Engine:
             )
         return Path(path)
 
-    def _work(self, work: Callable[[APIClient], _Result], limit: float) -> _Result:
-        client = cast("APIClient | None", getattr(self._local, "client", None))
+    def _work(self, work: Callable[[Client], _Result], limit: float) -> _Result:
+        client = cast("Client | None", getattr(self._local, "client", None))
         if client is None:
-            client = APIClient(base_url=self._host, version="auto", timeout=int(limit))
+            client = Client(base_url=self._host, version="auto", timeout=int(limit))
             self._local.client = client
             self._clients.append(client)
         client.timeout = int(max(1, limit))
