@@ -1,0 +1,132 @@
+"""What a person should know before a profile is published (R51-R53, R62-R64). An error refuses publishing; the rest is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from runner.model import Policy, Profile
+from runner.policy.catalogue import TOOLS, unknown_tool
+from runner.policy.tool import Tool
+from runner.profiles.survey import Survey, survey
+from runner.profiles.wire import HIDE_DEFAULTS
+
+
+class Level(Enum):
+    """How much a finding matters."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing about one key."""
+
+    level: Level
+    key: str
+    message: str
+
+
+def check(profile: Profile, *, surveyed: Survey | None = None, others: Iterable[Profile] = ()) -> tuple[Finding, ...]:
+    """Everything there is to say about a profile that loads, errors first.
+
+    Args:
+        profile: The profile.
+        surveyed: What stands in its directory; looked at when not given.
+        others: Published profiles; their directories should be other ones.
+    """
+    seen = surveyed if surveyed is not None else survey(profile)
+    findings = (*_tools(profile), *_settings(profile), *_directory(profile, seen, others), *_readers(profile, seen))
+    return tuple(sorted(findings, key=lambda finding: list(Level).index(finding.level)))
+
+
+def _tools(profile: Profile) -> Iterator[Finding]:
+    for name in profile.tools:
+        tool: Tool = TOOLS.get(name) or unknown_tool(name)
+        if tool.unconfined and profile.allow_unconfined_tools:
+            yield _warning("tools", f"{name} is unconfined: what it does is not bound by cwd; every call waits in strict mode")
+        elif tool.unconfined:
+            yield _error("tools", f"{name} is unconfined; a published profile needs allow_unconfined_tools = true for it")
+        if name in TOOLS and not tool.available:
+            yield _warning("tools", f"{name} is not available yet: every call is refused")
+    narrowed = [scope.tool for scope in profile.scopes if scope.only]
+    for name in sorted({name for name in narrowed if narrowed.count(name) > 1}):
+        yield _warning(
+            "tools", f"{name} has several entries with patterns; a path must fit all of them: list alternatives in one"
+        )
+
+
+def _settings(profile: Profile) -> Iterator[Finding]:
+    if not profile.strict:
+        yield _warning("strict", "strict is off: tools that the policy covers run without anyone being asked")
+    if profile.allow_replies:
+        yield _warning("allow_replies", "replies go out without review")
+    if profile.policy is Policy.SKIP:
+        yield _warning("policy", "skip approves by itself what it covers; for captures the agent counts as self-approving")
+    if profile.allow_hard_links:
+        yield _warning("allow_hard_links", "a hard link can bring a file from outside cwd into the snapshot")
+    if profile.unprotect:
+        yield _warning("unprotect", f"writes to {', '.join(profile.unprotect)} can give power later")
+    dropped = [pattern for pattern in HIDE_DEFAULTS if pattern not in profile.hide]
+    if dropped:
+        yield _warning("hide", f"the default set is not hidden: {', '.join(dropped)}")
+
+
+def _directory(profile: Profile, seen: Survey, others: Iterable[Profile]) -> Iterator[Finding]:
+    if not seen.found:
+        yield _error("cwd", "the directory does not exist")
+        return
+    if len(seen.real.parts) < 2 or seen.real.parts[1] in ("proc", "sys", "dev"):
+        yield _error("cwd", "the directory leads to the root, /proc, /sys or /dev")
+    for home in seen.homes:
+        yield _warning("cwd", f"it is or contains the home directory {home}: use a dedicated directory")
+    yield from _sharing(profile, others)
+    if seen.worktree:
+        yield _warning("cwd", "it is a git worktree: history and configuration may hold secrets")
+    if seen.files > profile.snapshot.max_files or seen.size > profile.snapshot.max_bytes:
+        yield _error("snapshot", f"{_amount(seen)} are more than the snapshot may hold: narrow `read` or raise the caps")
+    if seen.likely_secrets:
+        yield _warning("hide", f"named like secrets and not hidden: {', '.join(seen.likely_secrets)}")
+
+
+def _sharing(profile: Profile, others: Iterable[Profile]) -> Iterator[Finding]:
+    for other in others:
+        if other.name == profile.name:
+            continue
+        if other.cwd == profile.cwd or other.cwd in profile.cwd.parents:
+            yield _warning("cwd", f"it is shared with the agent {other.name}: use a dedicated directory")
+        elif profile.cwd in other.cwd.parents:
+            yield _warning("cwd", f"it contains the directory of the agent {other.name}: use a dedicated directory")
+
+
+def _readers(profile: Profile, seen: Survey) -> Iterator[Finding]:
+    """Who can read how much (design.md §2): what is mounted is readable, whatever the policy says of reads."""
+    if not seen.found:
+        return
+    yield _note("read", f"the owner's runs can read {_amount(seen)}")
+    for contact in profile.contacts:
+        yield _note("contacts", f"captures of {contact} can make the agent read {_amount(seen)}")
+    if seen.hidden:
+        yield _note("hide", f"{seen.hidden} files are left out by `read` and `hide`")
+    if seen.special or seen.hard_links:
+        yield _note("cwd", f"{seen.special} links or special files and {seen.hard_links} hard links are treated apart")
+
+
+def _amount(seen: Survey) -> str:
+    more = "" if seen.complete else "more than "
+    return f"{more}{seen.files} files ({seen.size / 1024**2:.1f} MiB)"
+
+
+def _error(key: str, message: str) -> Finding:
+    return Finding(level=Level.ERROR, key=key, message=message)
+
+
+def _warning(key: str, message: str) -> Finding:
+    return Finding(level=Level.WARNING, key=key, message=message)
+
+
+def _note(key: str, message: str) -> Finding:
+    return Finding(level=Level.NOTE, key=key, message=message)
