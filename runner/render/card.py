@@ -67,7 +67,7 @@ def _preview(screen: Screen, preview: Json) -> None:
 def _diff(screen: Screen, diff: str) -> None:
     """A unified diff in the gutter. The colour is by the mark that the supervisor put before each line, never from the text."""
     style = ""
-    for line in show_block(diff, width=screen.width):
+    for line in show_block(diff.removesuffix("\n"), width=screen.width):
         if not line.startswith(CONTINUED):
             style = {"+": "green", "-": "red", "@": "cyan"}.get(line[len(GUTTER) : len(GUTTER) + 1], "")
         screen.lines([line], style=style)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json as _json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -72,8 +72,8 @@ class Screen:
 
     @property
     def interactive(self) -> bool:
-        """Whether a person can be asked: stdin and stderr are a terminal."""
-        return sys.stdin is not None and sys.stdin.isatty() and self._err.is_terminal
+        """Whether a person can be asked: they can type, see what is shown and see the question."""
+        return sys.stdin is not None and all(stream.isatty() for stream in (sys.stdin, self._out.file, self._err.file))
 
     @property
     def width(self) -> int:
@@ -113,9 +113,22 @@ class Screen:
             table.add_row(*(_cell(part, limit) for part in row))
         self._out.print(Padding(table, (0, 0)))
 
-    def document(self, value: Json) -> None:
-        """The one JSON document of `--json`, ASCII only, and nothing else."""
-        self._out.file.write(json_document(value))
+    def parts(self, draw: Callable[[], None]) -> list[list[str]]:
+        """What `draw` would show, cut into parts that fit the terminal, for `lines` that are read one part at a time (V4)."""
+        with self._out.capture() as captured:
+            draw()
+        lines = captured.get().splitlines()
+        room = max(self.height - 3, 3)
+        return [lines[start : start + room] for start in range(0, max(len(lines), 1), room)]
+
+    def part(self, lines: Sequence[str]) -> None:
+        """One of `parts`."""
+        self._out.file.write("\n".join(lines) + "\n")
+        self._out.file.flush()
+
+    def document(self, value: Json, *, compact: bool = False) -> None:
+        """The one JSON document of `--json`, ASCII only, and nothing else; `compact`: one of many, a line each."""
+        self._out.file.write(json_document(value, compact=compact))
         self._out.file.flush()
 
     def error(self, error: RunnerError) -> None:
@@ -134,13 +147,14 @@ class Screen:
             self.lines(show_block(error.details, width=self._err.width), style="dim", error=True)
 
 
-def json_document(value: Json) -> str:
+def json_document(value: Json, *, compact: bool = False) -> str:
     """JSON text of printable ASCII and newlines: nothing in it can act on a terminal.
 
     Raises:
         ValueError: NaN or an infinity, which are not JSON.
     """
-    return _json.dumps(value, ensure_ascii=True, allow_nan=False, indent=2).replace("\x7f", "\\u007f") + "\n"
+    text = _json.dumps(value, ensure_ascii=True, allow_nan=False, indent=None if compact else 2)
+    return text.replace("\x7f", "\\u007f") + "\n"
 
 
 def _console(stream: TextIO) -> Console:
