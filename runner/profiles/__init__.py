@@ -8,6 +8,7 @@ from runner.model import JsonObject
 from runner.profiles.codec import from_json, profile_digest, to_json
 from runner.profiles.findings import Finding, Level, check
 from runner.profiles.load import load, parse
+from runner.profiles.load import load as load_profile
 from runner.profiles.survey import Survey, survey
 from runner.profiles.wire import HIDE_DEFAULTS, ProfileTable
 
@@ -20,6 +21,7 @@ __all__ = [
     "from_json",
     "json_schema",
     "load",
+    "load_profile",
     "parse",
     "profile_digest",
     "survey",

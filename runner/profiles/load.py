@@ -14,6 +14,7 @@ from runner.errors import ProfileError
 from runner.model import Profile
 from runner.profiles.build import Problem, ProblemsError, build
 from runner.profiles.wire import MAX_PROMPT, ProfileTable
+from runner.resources import profiles_dir
 
 MAX_FILE = 256 * 1024
 
@@ -26,13 +27,15 @@ def load(path: Path, *, shipped: bool = False) -> Profile:
 
     Args:
         path: The TOML file.
-        shipped: Whether it came with the package; only then may `cwd` be `./…`, a folder beside the file.
+        shipped: Whether it came with the package, or is a copy of one that did; only then, and in the package's own folder, may
+            `cwd` be `./…`, a folder beside the file.
 
     Raises:
         ProfileError: Names the file and the key.
     """
     text = _read(path, MAX_FILE, what=f"profile {path}")
-    return parse(text, base=path.absolute().parent, name_hint=str(path), shipped=shipped)
+    base = path.absolute().parent
+    return parse(text, base=base, name_hint=str(path), shipped=shipped or base.resolve() == profiles_dir())
 
 
 def parse(text: str, *, base: Path, name_hint: str = "profile", shipped: bool = False) -> Profile:
