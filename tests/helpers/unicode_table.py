@@ -111,7 +111,7 @@ def source() -> str:
     )
     for name, found in tables.items():
         lines = textwrap.wrap(ranges(found), 120)
-        if len(lines) == 1 and len(lines[0]) + len(name) < 120:
+        if len(lines) == 1 and len(name) + len(lines[0]) + 5 <= 128:
             text += f'\n{name} = "{lines[0]}"\n'
         else:
             text += f"\n{name} = (\n" + "".join(f'    "{line} "\n' for line in lines[:-1]) + f'    "{lines[-1]}"\n)\n'
