@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, RowMapping, select, update
+from sqlalchemy import Connection, RowMapping, select
 
 from runner.digest import MalformedJsonError, digest_json
 from runner.model import Digest, Json
-from runner.store import codec, schema
+from runner.store import codec, meta, schema
 from runner.store.rows import AuditRow
 
 #: What the first row is chained to.
@@ -52,7 +52,7 @@ def append(conn: Connection, *, time: float, event: str, subject: str, data: Map
             seq=row.seq, time=time, event=event, subject=subject, data=text, previous=row.previous, hash=row.hash
         )
     )
-    conn.execute(update(schema.meta).where(schema.meta.c.key == _HEAD).values(value=f"{row.seq} {row.hash}"))
+    meta.put(conn, _HEAD, f"{row.seq} {row.hash}")
     return row
 
 
@@ -83,10 +83,7 @@ def _head(conn: Connection) -> _Head:
     """The chain's end; on PostgreSQL its row lock makes writers queue up, as SQLite's write lock does."""
     query = select(schema.meta.c.value).where(schema.meta.c.key == _HEAD).with_for_update()
     value = conn.execute(query).scalar_one_or_none()
-    if value is None:
-        conn.execute(schema.meta.insert().values(key=_HEAD, value=f"0 {GENESIS}"))
-        return _Head(0, GENESIS)
-    seq, digest = value.split(" ")
+    seq, digest = (value or f"0 {GENESIS}").split(" ")
     return _Head(int(seq), Digest(digest))
 
 

@@ -62,6 +62,7 @@ class RunRow:
     segment: int = 0
     attempt: int = 0
     session_id: str | None = None
+    nonce: str | None = None  #: of its fence; the same in every segment, or the system prompt would change on resume
     reason: str | None = None  #: why it failed, was cancelled or lost
     reply: str | None = None
     usage: Usage = field(default_factory=Usage)

@@ -154,8 +154,10 @@ def _facts(before: RunRow, after: RunRow) -> dict[str, Json]:
 
 
 def _columns(row: RunRow) -> dict[str, object]:
-    plain = ("id", "capture", "agent", "profile_digest", "strict", "segment", "attempt", "session_id", "reason", "reply")
-    columns: dict[str, object] = {name: getattr(row, name) for name in (*plain, "created", "updated", "version")}
+    plain = ("id", "capture", "agent", "profile_digest", "strict", "segment", "attempt", "session_id", "nonce")
+    columns: dict[str, object] = {
+        name: getattr(row, name) for name in (*plain, "reason", "reply", "created", "updated", "version")
+    }
     return columns | {"state": row.state.value} | asdict(row.usage) | codec.sender_columns(row.sender)
 
 
@@ -174,6 +176,7 @@ def _row(found: RowMapping) -> RunRow:
         segment=found["segment"],
         attempt=found["attempt"],
         session_id=found["session_id"],
+        nonce=found["nonce"],
         reason=found["reason"],
         reply=found["reply"],
         usage=Usage(**{name: found[name] for name in usage}),

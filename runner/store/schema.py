@@ -56,6 +56,7 @@ runs = Table(
     Column("segment", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("session_id", Text),
+    Column("nonce", Text),
     Column("reason", Text),
     Column("reply", Text),
     Column("requests", BigInteger, nullable=False),

@@ -62,6 +62,7 @@ def _runs() -> None:
         Column("segment", Integer, nullable=False),
         Column("attempt", Integer, nullable=False),
         Column("session_id", Text),
+        Column("nonce", Text),
         Column("reason", Text),
         Column("reply", Text),
         Column("requests", BigInteger, nullable=False),
