@@ -23,7 +23,7 @@ from runner.errors import CaptureError
 from runner.fence import cut_raw
 from runner.model import Capture, Image, Json, JsonObject
 
-_AGENT = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,40}\Z")]
+_AGENT = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,40}$")]
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HINT = "a capture is a JSON object with agent, note, intent, url, title, labels, text, images (docs/captures.md)"
 
