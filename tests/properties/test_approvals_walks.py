@@ -1,6 +1,6 @@
 """Invariants 3, 4, 9: random decisions, effects, deadlines and run ends in any order, against a model of two variables."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -53,21 +53,18 @@ STEPS = st.sampled_from(
 
 
 def step(conn: Connection, row: ApprovalRow, what: str, now: float) -> object:
-    match what:
-        case "approve":
-            return approve(conn, row.id, digest=row.approval_digest, who=ANNA, reason="r", now=now)
-        case "deny":
-            return deny(conn, row.id, who=BEN, reason="r", now=now)
-        case "expire":
-            return expire_due(conn, now)
-        case "begin":
-            return begin_effect(conn, row.id, now=now)
-        case "cancel" | "supersede":
-            return end_for_run(conn, row.run, event=ApprovalEvent(what), reason="ended", now=now)
-        case "deliver":
-            return deliver(conn, row.id, now=now)
-        case _:
-            return finish_effect(conn, row.id, event=ApprovalEvent(what), outcome="o", now=now)
+    doors: dict[str, Callable[[], object]] = {
+        "approve": lambda: approve(conn, row.id, digest=row.approval_digest, who=ANNA, reason="r", now=now),
+        "deny": lambda: deny(conn, row.id, who=BEN, reason="r", now=now),
+        "expire": lambda: expire_due(conn, now),
+        "begin": lambda: begin_effect(conn, row.id, now=now),
+        "deliver": lambda: deliver(conn, row.id, now=now),
+        "cancel": lambda: end_for_run(conn, row.run, event=ApprovalEvent.CANCEL, reason="ended", now=now),
+        "supersede": lambda: end_for_run(conn, row.run, event=ApprovalEvent.SUPERSEDE, reason="ended", now=now),
+    }
+    if what in doors:
+        return doors[what]()
+    return finish_effect(conn, row.id, event=ApprovalEvent(what), outcome="o", now=now)
 
 
 @settings(max_examples=150, deadline=None)
