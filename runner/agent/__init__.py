@@ -4,7 +4,7 @@ Performs nothing and decides nothing.
 """
 
 from runner.agent.gate import Answer, Gate, Outcome
-from runner.agent.options import Start, argv, brokered_tools, bundled_cli, environment, versions
+from runner.agent.options import Start, argv, brokered_tools, bundled_cli, container_tools, environment, versions
 from runner.agent.session import Message, Session, SessionEnd
 from runner.agent.transport import ByteStream, Mirror
 
@@ -21,6 +21,7 @@ __all__ = [
     "argv",
     "brokered_tools",
     "bundled_cli",
+    "container_tools",
     "environment",
     "versions",
 ]

@@ -40,6 +40,13 @@ def get(conn: Connection, run: RunId, segment: int, attempt: int) -> SegmentRow:
     return codec.read(_row, found)
 
 
+def of_run(conn: Connection, run: RunId) -> tuple[SegmentRow, ...]:
+    """A run's attempts in their order."""
+    query = select(schema.segments).where(schema.segments.c.run == run)
+    query = query.order_by(schema.segments.c.segment, schema.segments.c.attempt)
+    return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
+
+
 def open_attempts(conn: Connection, run: RunId | None = None) -> tuple[SegmentRow, ...]:
     """Attempts that have not ended, oldest first: whose containers may still exist."""
     query = select(schema.segments).where(schema.segments.c.ended.is_(None)).order_by(schema.segments.c.created)

@@ -41,14 +41,17 @@ class Dispatch:
     One instance per process at a time: DBOS is a process-wide singleton.
     """
 
-    def __init__(self, engine: Engine, conduct: Conduct, *, host_limit: int, agent_limit: int) -> None:
+    def __init__(self, engine: Engine, *, host_limit: int, agent_limit: int) -> None:
         self._engine = engine
-        self._conduct = conduct
         self._limits = (host_limit, agent_limit)
         self._client: DBOSClient | None = None
 
-    async def open(self) -> None:
-        """Create DBOS's tables where missing and make `enqueue` work; nothing is taken from the queue yet."""
+    async def open(self, conduct: Conduct) -> None:
+        """Create DBOS's tables where missing and make `enqueue` work; nothing is taken from the queue yet.
+
+        Args:
+            conduct: Called for each attempt that is taken; never raises.
+        """
         _refuse_pickle()
         _quiet()
         config = DBOSConfig(
@@ -63,7 +66,6 @@ class Dispatch:
             log_level="WARNING",
         )
         DBOS(config=config)
-        conduct = self._conduct
 
         @DBOS.workflow(name=WORKFLOW)
         async def segment(run: str, number: int, attempt: int) -> None:

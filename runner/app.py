@@ -1,0 +1,189 @@
+"""Composition root: the only place where objects are wired, and where the clock and randomness come from."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import secrets
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+
+from runner.agent import bundled_cli
+from runner.api.server import ControlServer
+from runner.errors import SupervisorUnavailableError
+from runner.gateway import make_upstream
+from runner.sandbox import image as images
+from runner.sandbox.engine import Engine, ImageInfo
+from runner.settings import Settings, private_directory, socket_dir
+from runner.store import Store
+from runner.supervisor.changes import Changes
+from runner.supervisor.clockwork import Clockwork
+from runner.supervisor.contexts import Contexts
+from runner.supervisor.dispatch import Dispatch
+from runner.supervisor.drain import Drain
+from runner.supervisor.effects import Effects, Parts
+from runner.supervisor.endings import Endings
+from runner.supervisor.ids import Ids
+from runner.supervisor.live import Live
+from runner.supervisor.recovery import Recovery
+from runner.supervisor.segment import Conductor, Surroundings
+from runner.supervisor.service import Backstage, SupervisorService
+from runner.supervisor.shipped import publish_shipped
+
+#: Containers at once: on this host, and of one agent.
+HOST_LIMIT = 8
+AGENT_LIMIT = 4
+
+
+async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
+    """Be the supervisor until SIGTERM or SIGINT; a second one stops at once.
+
+    Args:
+        settings: Checked settings.
+        ready: Called when requests are answered.
+
+    Raises:
+        SupervisorUnavailableError: Another supervisor holds the state directory.
+        RunnerError: Settings, store or model cannot be used.
+    """
+    private_directory(settings.state_dir)
+    with hold(settings.state_dir):
+        key = settings.read_key()
+        upstream = make_upstream(settings.model, key=None if key is None else key.get_secret_value())
+        async with AsyncExitStack() as stack:
+            store = Store(settings.database_url.get_secret_value())
+            await asyncio.to_thread(store.open)
+            stack.callback(store.close)
+            engine = await stack.enter_async_context(Engine(host=settings.docker_host))
+            owner = owner_label(settings.state_dir)
+            clock, ids, live, changes = time.time, Ids(secrets.token_bytes), Live(), Changes()
+            attempts = private_directory(settings.state_dir / "attempts")
+            contexts = Contexts(max_policy=settings.max_policy)
+            dispatch = Dispatch(store.engine, host_limit=HOST_LIMIT, agent_limit=AGENT_LIMIT)
+            endings = Endings(store, clock=clock, enqueue=dispatch.enqueue)
+            effects = Effects(
+                Parts(store=store, live=live, changes=changes, contexts=contexts, clock=clock, enqueue=dispatch.enqueue)
+            )
+            conductor = Conductor(
+                Surroundings(
+                    store=store,
+                    engine=engine,
+                    upstream=upstream,
+                    live=live,
+                    changes=changes,
+                    contexts=contexts,
+                    endings=endings,
+                    clock=clock,
+                    ids=ids,
+                    attempts=attempts,
+                    owner=owner,
+                    runtime=settings.runtime,
+                )
+            )
+            service = SupervisorService(
+                Backstage(
+                    store=store,
+                    engine=engine,
+                    effects=effects,
+                    endings=endings,
+                    live=live,
+                    changes=changes,
+                    clock=clock,
+                    ids=ids,
+                    enqueue=dispatch.enqueue,
+                    owner=owner,
+                    model_kind=settings.model_kind,
+                    state_dir=str(settings.state_dir),
+                )
+            )
+            await publish_shipped(store, settings.state_dir, now=clock())
+            await dispatch.open(conductor.conduct)
+            drain = Drain(live=live, effects=effects)
+            stack.push_async_callback(dispatch.close, drain_seconds=0)
+            stack.push_async_callback(drain.finish)
+            await Recovery(
+                store=store,
+                engine=engine,
+                effects=effects,
+                endings=endings,
+                owner=owner,
+                attempts=attempts,
+                clock=clock,
+                enqueue=dispatch.enqueue,
+            ).run()
+            control = ControlServer(service, directory=socket_dir(settings), approvers=settings.approvers.uids)
+            await control.start()
+            stack.push_async_callback(control.stop)
+            await dispatch.start()
+            stack.push_async_callback(Clockwork(store=store, effects=effects, service=service).start())
+            ready()
+            await until_signalled()
+
+
+async def build_image(settings: Settings, *, base: str | None, progress: Callable[[str], None]) -> ImageInfo:
+    """Build the sandbox image with the CLI of the installed SDK, unless it is there.
+
+    Raises:
+        SandboxError: It cannot be built; says why.
+    """
+    async with Engine(host=settings.docker_host) as engine:
+        return await images.build_image(engine, base=base, cli=bundled_cli(), progress=progress)
+
+
+async def show_image(settings: Settings) -> ImageInfo | None:
+    """The sandbox image that runs would get; None when there is none."""
+    async with Engine(host=settings.docker_host) as engine:
+        return await images.image_info(engine)
+
+
+def owner_label(state_dir: Path) -> str:
+    """Names a state directory's containers, and tells nothing else about it."""
+    return hashlib.sha256(os.fsencode(state_dir.resolve())).hexdigest()[:16]
+
+
+@contextmanager
+def hold(state_dir: Path) -> Iterator[None]:
+    """Be the one supervisor of a state directory. The lock goes with the process, however it ends.
+
+    Raises:
+        SupervisorUnavailableError: Another one is.
+    """
+    with (state_dir / "lock").open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            other = file.read(20).strip() or "unknown"
+            raise SupervisorUnavailableError(
+                f"cannot start: another supervisor (pid {other}) holds {state_dir}",
+                resolution="use that one, stop it, or set RUNNER_STATE_DIR to another directory",
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+async def until_signalled() -> None:
+    """Return at the first SIGTERM or SIGINT; from then on another one ends the process at once."""
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+
+    def heard() -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+            signal.signal(number, _stop_at_once)
+        told.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, heard)
+    await told.wait()
+
+
+def _stop_at_once(number: int, _frame: object) -> None:
+    os._exit(128 + number)

@@ -1,0 +1,221 @@
+"""The desk of one segment attempt: where the gateway's turns are decided and the gate's questions are answered.
+
+Owns the identity of calls: run and segment from the closure, our own counter, and a key over tool and exact input. Ids that
+come over the wire are data. It starts no effect; it waits for what approvals and broker record (invariant 13).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+
+from runner.agent import Answer, Outcome
+from runner.approvals import outcome_text
+from runner.digest import parse_call
+from runner.errors import GatewayError
+from runner.gateway import Handover, ModelTurn, ToolResult
+from runner.lifecycle import APPROVAL_ENDS, ApprovalState
+from runner.model import Decision, Json, Profile, Usage, Verdict, strictest
+from runner.policy import PolicyContext, call_key, decide
+from runner.policy.catalogue import profile_name
+from runner.supervisor.changes import Changes
+from runner.supervisor.entries import Entry, Phase
+from runner.supervisor.ledger import Ledger
+from runner.supervisor.proposals import NOT_OFFERED, Proposal, propose
+
+#: Calls the model never made that a container may ask for before it is killed.
+MAX_STRAYS = 20
+
+
+class Desk:
+    """Implements the gateway's `TurnDesk` and the agent's `Gate` for one attempt."""
+
+    def __init__(  # noqa: PLR0913 -- a desk of a resumed segment starts with what it was told
+        self,
+        ledger: Ledger,
+        profile: Profile,
+        context: PolicyContext,
+        *,
+        changes: Changes,
+        usage: Usage,
+        entries: Sequence[Entry] = (),
+    ) -> None:
+        self._ledger = ledger
+        self._profile = profile
+        self._context = context
+        self._changes = changes
+        self._entries: list[Entry] = list(entries)
+        self._last_turn: list[Entry] = list(entries)
+        self._strays = 0
+        self._lock = asyncio.Lock()
+        self.usage = usage
+        self.mirror = ledger.mirror
+        self.reply: str | None = None
+        self.doomed = asyncio.Event()
+        self.doom = ""
+
+    # --- the gateway's side -------------------------------------------------------------------------------------------
+
+    async def open_request(self) -> None:
+        """Refuse a model request when this attempt is over its limits or no longer the run's own.
+
+        Raises:
+            GatewayError: It is; the run ends.
+        """
+        limits = self._profile.limits
+        spent = self.usage.input_tokens + self.usage.output_tokens
+        if self.doomed.is_set():
+            raise GatewayError(self.doom)
+        if self.usage.turns >= limits.turns:
+            raise self._end(f"cannot go on: the limit of {limits.turns} turns is reached")
+        if spent >= limits.budget_tokens:
+            raise self._end(f"cannot go on: the budget of {limits.budget_tokens} tokens is spent")
+        if not await self._ledger.is_current():
+            raise self._end("cannot go on: this attempt is no longer the run's own")
+
+    async def take_turn(self, turn: ModelTurn) -> tuple[Handover, ...]:
+        """Decide, store and queue a turn's calls together; only then may the CLI see them (design.md §3.5)."""
+        async with self._lock:
+            self.usage = Usage(
+                requests=self.usage.requests + turn.usage.requests,
+                turns=self.usage.turns + 1,
+                input_tokens=self.usage.input_tokens + turn.usage.input_tokens,
+                output_tokens=self.usage.output_tokens + turn.usage.output_tokens,
+            )
+            if len(self._entries) + len(turn.tool_uses) > self._profile.limits.calls:
+                raise self._end(f"cannot go on: the limit of {self._profile.limits.calls} calls is reached")
+            self.reply = None if turn.tool_uses else "\n".join(turn.texts)
+            proposals = await asyncio.to_thread(self._propose, turn)
+            entries = await self._ledger.record_turn(proposals, usage=self.usage)
+            self._last_turn = entries
+            self._entries.extend(entries)
+        self._changes.ring()
+        return tuple(proposal.handover() for proposal in proposals)
+
+    async def check_results(self, results: Sequence[ToolResult]) -> None:
+        """Compare what the CLI tells the model with what is on record (design.md §2.4).
+
+        Raises:
+            GatewayError: A brokered call's result is not its recorded outcome.
+        """
+        by_id: dict[str, list[Entry]] = {}
+        for entry in self._last_turn:
+            by_id.setdefault(entry.wire_id, []).append(entry)
+        for result in results:
+            entries = by_id.get(result.tool_use_id, [])
+            if any(entry.in_container or entry.decision.rule in NOT_OFFERED for entry in entries):
+                await self._ledger.note_result(entries[0].call, is_error=result.is_error)
+                continue
+            told = [entry.told for entry in entries if entry.told is not None]
+            if (
+                entries
+                and not result.is_error
+                and result.text.removesuffix("\n") not in [text.removesuffix("\n") for text in told]
+            ):
+                raise self._end("cannot trust the agent: it reports an outcome that is not on record")
+
+    # --- the gate's side ----------------------------------------------------------------------------------------------
+
+    async def ask(self, name: str, arguments: Mapping[str, Json]) -> Answer:
+        """The hook's question."""
+        entry = self._claim(name, arguments, (Phase.DECIDED,))
+        if entry is None:
+            return await self._stray(name, arguments)
+        entry.phase = Phase.ASKED
+        return await self._answer(entry, arguments)
+
+    async def confirm(self, name: str, arguments: Mapping[str, Json]) -> Answer:
+        """The callback's question: the hook's call again, or, were there no hook, the first time."""
+        entry = self._claim(name, arguments, (Phase.ASKED, Phase.DECIDED))
+        if entry is None:
+            return await self._stray(name, arguments)
+        entry.phase = Phase.CONFIRMED
+        return await self._answer(entry, arguments)
+
+    async def outcome(self, name: str, arguments: Mapping[str, Json]) -> Outcome:
+        """The handler's question: what is on record for a confirmed call, once."""
+        entry = self._claim(name, arguments, (Phase.CONFIRMED,))
+        if entry is None or entry.approval is None:
+            return Outcome(text="refused: no approved call fits this one; nothing was done", is_error=True)
+        entry.phase = Phase.CLOSED
+        delivered = await self._ledger.deliver(entry.approval)
+        if delivered is None:
+            return Outcome(text="refused: this call's outcome was already told; nothing was done", is_error=True)
+        entry.told = delivered.text
+        return Outcome(text=delivered.text, is_error=delivered.is_error)
+
+    # --- inside -------------------------------------------------------------------------------------------------------
+
+    def _propose(self, turn: ModelTurn) -> list[Proposal]:
+        return [propose(use, self._profile, self._context, cwd=self._profile.cwd) for use in turn.tool_uses]
+
+    def _claim(self, name: str, arguments: Mapping[str, Json], phases: Sequence[Phase]) -> Entry | None:
+        """The first call of this very tool and input that has come exactly so far."""
+        tool = profile_name(name)
+        if tool is None:
+            return None
+        key = call_key(tool, arguments)
+        for phase in phases:
+            for entry in self._entries:
+                if entry.key == key and entry.phase is phase:
+                    return entry
+        return None
+
+    async def _answer(self, entry: Entry, arguments: Mapping[str, Json]) -> Answer:
+        decision = entry.decision
+        match decision.verdict:
+            case Verdict.DENY:
+                return self._refuse(entry, decision.reason)
+            case Verdict.ALLOW:
+                fresh = await asyncio.to_thread(self._decide_again, entry, arguments)
+                if strictest((decision.verdict, fresh.verdict)) is not Verdict.ALLOW:
+                    return self._refuse(entry, fresh.reason)
+                if entry.phase is Phase.CONFIRMED:
+                    entry.phase = Phase.CLOSED
+                return Answer(allowed=True)
+            case Verdict.ASK:
+                return await self._wait(entry)
+
+    def _decide_again(self, entry: Entry, arguments: Mapping[str, Json]) -> Decision:
+        call = parse_call(entry.tool, json.dumps(dict(arguments)))
+        return decide(call, self._profile, self._context)
+
+    async def _wait(self, entry: Entry) -> Answer:
+        """Until the approval has its outcome: a yes lets the handler tell it, a no is told here."""
+        approval = entry.approval
+        if approval is None:
+            return self._refuse(entry, "this call could not be queued")
+
+        async def look() -> Answer | None:
+            row = await self._ledger.approval(approval)
+            if row.state in (ApprovalState.DONE, ApprovalState.FAILED):
+                return Answer(allowed=True)
+            if row.state in APPROVAL_ENDS:
+                return Answer(allowed=False, reason=outcome_text(row))
+            return None
+
+        answer = await self._changes.until(look, seconds=None)
+        if answer is None:
+            return self._refuse(entry, "no answer")
+        if not answer.allowed and entry.phase is not Phase.CLOSED:
+            await self._ledger.deliver(approval)
+            return self._refuse(entry, answer.reason)
+        return answer
+
+    def _refuse(self, entry: Entry, reason: str) -> Answer:
+        entry.phase = Phase.CLOSED
+        return Answer(allowed=False, reason=reason)
+
+    async def _stray(self, name: str, arguments: Mapping[str, Json]) -> Answer:
+        """A call the model never made, as far as the gateway saw: refused, recorded, and a sign of a lying CLI."""
+        self._strays += 1
+        await self._ledger.record_stray(name, arguments)
+        if self._strays > MAX_STRAYS:
+            self._end(f"cannot trust the agent: it asked for more than {MAX_STRAYS} calls that the model never made")
+        return Answer(allowed=False, reason="refused: the model made no such call; do not retry it")
+
+    def _end(self, reason: str) -> GatewayError:
+        self.doom = self.doom or reason
+        self.doomed.set()
+        return GatewayError(reason)

@@ -1,0 +1,83 @@
+"""How an attempt begins and ends in the rows: each in one transaction, together with what its waiting calls become (L10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from runner import approvals
+from runner.lifecycle import ApprovalEvent, RunEvent
+from runner.model import Attempt
+from runner.store import Connection, RunRow, Store, runs, segments
+from runner.supervisor.progress import Clock, Enqueue, advance
+
+
+class Ending(Enum):
+    """What an attempt came to."""
+
+    REPLY = "reply"
+    FAIL = "fail"
+    CANCEL = "cancel"
+    PARK = "park"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """An attempt's end; `reply` with REPLY, `reason` with the others."""
+
+    ending: Ending
+    reason: str = ""
+    reply: str | None = None
+
+
+_EVENTS = {
+    Ending.REPLY: RunEvent.REPLY,
+    Ending.FAIL: RunEvent.FAIL,
+    Ending.CANCEL: RunEvent.CANCEL,
+    Ending.PARK: RunEvent.PARK,
+}
+_MAX_REASON = 4000
+
+
+class Endings:
+    """Writes beginnings and ends of attempts."""
+
+    def __init__(self, store: Store, *, clock: Clock, enqueue: Enqueue) -> None:
+        self._store = store
+        self._clock = clock
+        self._enqueue = enqueue
+
+    def claim(self, conn: Connection, attempt: Attempt) -> RunRow | None:
+        """Take the attempt for its run; None when it is stale or taken."""
+        return runs.move(conn, attempt.run, RunEvent.CLAIM, now=self._clock(), segment=attempt.segment, attempt=attempt.number)
+
+    def started(self, conn: Connection, attempt: Attempt) -> RunRow | None:
+        """Its container is proven and runs; None when the run is no longer this attempt's."""
+        return runs.move(conn, attempt.run, RunEvent.START, now=self._clock(), segment=attempt.segment, attempt=attempt.number)
+
+    async def record(self, attempt: Attempt, end: End) -> RunRow | None:
+        """Put an end on record; None, and nothing changed, when the run is no longer this attempt's."""
+        return await self._store.call(self.record_in, attempt, end)
+
+    def record_in(self, conn: Connection, attempt: Attempt, end: End) -> RunRow | None:
+        """`record` inside a transaction."""
+        now = self._clock()
+        reason = end.reason[:_MAX_REASON] or None
+        segments.end(conn, *attempt, reason=f"{end.ending.value}: {reason or ''}".rstrip(": "), now=now)
+        row = runs.move(
+            conn,
+            attempt.run,
+            _EVENTS[end.ending],
+            now=now,
+            segment=attempt.segment,
+            attempt=attempt.number,
+            reason=reason,
+            reply=end.reply,
+        )
+        if row is None:
+            return None
+        if end.ending is Ending.PARK:
+            return advance(conn, row.id, now=now, enqueue=self._enqueue) or row
+        why = "its run has ended" if end.ending is Ending.REPLY else f"its run was ended: {end.ending.value}"
+        approvals.end_for_run(conn, row.id, event=ApprovalEvent.CANCEL, reason=why, now=now)
+        return row

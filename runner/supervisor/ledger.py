@@ -1,0 +1,188 @@
+"""What a segment attempt writes down: turns, strays, results, deliveries; each in one transaction, each only while it may.
+
+A stale attempt (its run has moved on to another segment or attempt) writes nothing (engine.md).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from runner import approvals
+from runner.approvals import Request
+from runner.errors import GatewayError
+from runner.lifecycle import RUN_ENDS, RunEvent
+from runner.model import ApprovalId, Attempt, CallId, Json, Profile, Usage, Verdict
+from runner.policy.catalogue import TOOLS, definition_digest
+from runner.store import ApprovalRow, CallRow, Connection, RunRow, Store, calls, runs, transcript
+from runner.store import approvals as rows
+from runner.supervisor.entries import Entry
+from runner.supervisor.ids import Ids
+from runner.supervisor.proposals import Proposal
+
+#: Bytes of a stray call's arguments kept for the record.
+_STRAY_BYTES = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """An outcome as the container is told it, once."""
+
+    text: str
+    is_error: bool
+
+
+class Ledger:
+    """The rows of one attempt."""
+
+    def __init__(self, store: Store, attempt: Attempt, profile: Profile, *, clock: Callable[[], float], ids: Ids) -> None:
+        self._store = store
+        self._attempt = attempt
+        self._profile = profile
+        self._clock = clock
+        self._ids = ids
+
+    async def is_current(self) -> bool:
+        """Whether this attempt still speaks for its run."""
+        row = await self._store.query(runs.get, self._attempt.run)
+        return _speaks_for(self._attempt, row)
+
+    async def record_turn(self, proposals: Sequence[Proposal], *, usage: Usage) -> list[Entry]:
+        """Store a turn's decisions and queue its gated calls together, before anything is answered (invariant 2).
+
+        Raises:
+            GatewayError: This attempt is stale.
+        """
+        return await self._store.call(self._record_turn, proposals, usage)
+
+    async def record_stray(self, name: str, arguments: Mapping[str, Json]) -> None:
+        """Store a call that the container asked for and the model never made."""
+        await self._store.call(self._record_stray, name, json.dumps(dict(arguments))[:_STRAY_BYTES])
+
+    async def note_result(self, call: CallId, *, is_error: bool) -> None:
+        """Note that a call was carried out in the container, by the container's own word."""
+        text = "the container reports an error" if is_error else "ran in the container"
+        await self._store.call(calls.set_outcome, call, outcome=text, error=is_error, now=self._clock())
+
+    async def deliver(self, approval: ApprovalId) -> Delivered | None:
+        """Take an approval's outcome for the container; None when it was taken before."""
+        return await self._store.call(self._deliver, approval)
+
+    async def approval(self, approval: ApprovalId) -> ApprovalRow:
+        """The approval as it is now."""
+        return await self._store.query(rows.get, approval)
+
+    async def mirror(self, entries: Sequence[str]) -> None:
+        """Append transcript lines as they come: the run must be resumable from any of them on."""
+        await self._store.call(transcript.append, *self._attempt, entries)
+
+    def _record_turn(self, conn: Connection, proposals: Sequence[Proposal], usage: Usage) -> list[Entry]:
+        now = self._clock()
+        run = runs.get(conn, self._attempt.run)
+        if not _speaks_for(self._attempt, run):
+            raise GatewayError("cannot take a turn: this attempt is no longer the run's own")
+        runs.record(conn, run.id, now=now, usage=usage)
+        entries = [self._append(conn, proposal, turn=usage.turns, now=now) for proposal in proposals]
+        asked = [(entry, one) for entry, one in zip(entries, proposals, strict=True) if entry.decision.verdict is Verdict.ASK]
+        requests = [self._request(run, entry, proposal, turn=usage.turns) for entry, proposal in asked]
+        opened = approvals.open_turn(conn, requests, now=now, ids=self._ids.approval, nonces=self._ids.nonce)
+        for (entry, _), row in zip(asked, opened, strict=True):
+            if isinstance(row, ApprovalRow):
+                entry.approval = row.id
+                continue
+            entry.decision = replace(entry.decision, verdict=Verdict.DENY, rank=0, rule=row.code, reason=row.reason)
+            calls.set_outcome(conn, entry.call, outcome=row.reason, error=True, now=now)
+        if any(entry.approval for entry in entries):
+            runs.move(conn, run.id, RunEvent.HOLD, now=now, segment=self._attempt.segment, attempt=self._attempt.number)
+        return entries
+
+    def _append(self, conn: Connection, proposal: Proposal, *, turn: int, now: float) -> Entry:
+        decision = proposal.decision
+        row = calls.append(
+            conn,
+            CallRow(
+                id=self._ids.call(),
+                run=self._attempt.run,
+                segment=self._attempt.segment,
+                attempt=self._attempt.number,
+                turn=turn,
+                tool=proposal.call.tool,
+                raw=proposal.call.raw,
+                call_digest=decision.call_digest,
+                verdict=decision.verdict,
+                rank=decision.rank,
+                rule=decision.rule,
+                reason=decision.reason,
+                wire_id=proposal.use.id,
+                created=now,
+                paths=decision.paths,
+            ),
+        )
+        if decision.verdict is Verdict.DENY:
+            calls.set_outcome(conn, row.id, outcome="denied", error=True, now=now)
+        return Entry(
+            call=row.id,
+            tool=proposal.call.tool,
+            wire_id=proposal.use.id,
+            key=proposal.key,
+            in_container=proposal.in_container,
+            decision=decision,
+        )
+
+    def _request(self, run: RunRow, entry: Entry, proposal: Proposal, *, turn: int) -> Request:
+        plan, decision = proposal.plan, entry.decision
+        if plan is None:
+            raise GatewayError("cannot queue a call: it has no plan")
+        return Request(
+            call=entry.call,
+            run=run.id,
+            segment=self._attempt.segment,
+            attempt=self._attempt.number,
+            turn=turn,
+            agent=run.agent,
+            tool=entry.tool,
+            profile_digest=self._profile.digest,
+            definition_digest=definition_digest(TOOLS[entry.tool]),
+            why=decision.rule,
+            reason=decision.reason,
+            raw=proposal.call.raw,
+            paths=decision.paths,
+            pre_images={str(path): digest for path, digest in plan.pre_images.items()},
+            post_image=plan.post_image,
+            preview=plan.preview,
+            warnings=plan.warnings,
+            sender=run.sender,
+            expires_at=self._clock() + self._profile.approvals.expires,
+        )
+
+    def _record_stray(self, conn: Connection, name: str, raw: str) -> None:
+        now = self._clock()
+        row = CallRow(
+            id=self._ids.call(),
+            run=self._attempt.run,
+            segment=self._attempt.segment,
+            attempt=self._attempt.number,
+            turn=0,
+            tool=name[:200],
+            raw=raw,
+            call_digest=None,
+            verdict=Verdict.DENY,
+            rank=0,
+            rule="unasked",
+            reason="The container asked for a call that the model never made.",
+            wire_id="",
+            created=now,
+        )
+        calls.append(conn, row)
+        calls.set_outcome(conn, row.id, outcome="denied", error=True, now=now)
+
+    def _deliver(self, conn: Connection, approval: ApprovalId) -> Delivered | None:
+        text = approvals.deliver(conn, approval, now=self._clock())
+        if text is None:
+            return None
+        return Delivered(text=text, is_error=rows.get(conn, approval).outcome_error)
+
+
+def _speaks_for(attempt: Attempt, run: RunRow) -> bool:
+    return (run.segment, run.attempt) == (attempt.segment, attempt.number) and run.state not in RUN_ENDS

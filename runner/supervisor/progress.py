@@ -1,0 +1,39 @@
+"""What a run does when one of its waiting calls has ended: go on in its container, or in a fresh one.
+
+Inside the transaction that ended the call, so that a crash between the two cannot lose it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from runner.lifecycle import ApprovalState, RunEvent, RunState
+from runner.model import Attempt, RunId
+from runner.store import Connection, RunRow, runs
+from runner.store import approvals as rows
+
+#: An approval in one of these has no outcome that its agent could be told.
+WAITING = frozenset({ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.EXECUTING, ApprovalState.UNKNOWN})
+
+Clock = Callable[[], float]
+
+
+class Enqueue(Protocol):
+    """Queues an attempt inside a transaction; the dispatcher's door."""
+
+    def __call__(self, conn: Connection, attempt: Attempt, *, agent: str) -> None:
+        """Queue it, once."""
+
+
+def advance(conn: Connection, run: RunId, *, now: float, enqueue: Enqueue) -> RunRow | None:
+    """Release or resume a run none of whose calls waits any more; None when it stays where it is."""
+    row = runs.get(conn, run)
+    if row.state not in (RunState.HELD, RunState.PARKED) or rows.list(conn, run=run, states=WAITING):
+        return None
+    if row.state is RunState.HELD:
+        return runs.move(conn, run, RunEvent.RELEASE, now=now)
+    resumed = runs.move(conn, run, RunEvent.RESUME, now=now, to_segment=row.segment + 1, to_attempt=0)
+    if resumed is not None:
+        enqueue(conn, Attempt(run, resumed.segment, resumed.attempt), agent=resumed.agent)
+    return resumed

@@ -1,0 +1,66 @@
+"""From the model's turn to decided proposals: name, parse, decide, and for what would be asked, a plan from the real files.
+
+Synchronous and read-only: the desk runs it in a thread. A plan that cannot work is refused here and never asked of a person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from runner.broker import Impossible, Plan, plan
+from runner.digest import parse_call
+from runner.gateway import Handover, ToolUse
+from runner.model import UNDECLARED, Decision, Profile, ToolCall, Verdict
+from runner.policy import PolicyContext, call_key, decide
+from runner.policy.catalogue import TOOLS, Place, profile_name
+
+#: Rules that refuse what the CLI was never offered.
+NOT_OFFERED = frozenset({"not_declared", "not_available"})
+#: A tool's name is the model's text; what is longer is no tool of ours.
+MAX_NAME = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One call of a turn with its decision. `key` is None where the call can never come to the gate."""
+
+    use: ToolUse
+    call: ToolCall
+    decision: Decision
+    plan: Plan | None
+    key: str | None
+
+    @property
+    def in_container(self) -> bool:
+        """Whether the CLI itself carries the call out."""
+        tool = TOOLS.get(self.call.tool)
+        return tool is not None and tool.place is Place.CONTAINER
+
+    def handover(self) -> Handover:
+        """What the CLI is given for it: an undeclared tool under a name no CLI has, a malformed input as an empty one."""
+        if self.decision.rule in NOT_OFFERED:
+            return Handover(name=UNDECLARED + self.use.name[:MAX_NAME], raw=self.use.raw if self.key else "{}")
+        return Handover(name=self.use.name, raw=self.use.raw if self.key else "{}")
+
+
+def propose(use: ToolUse, profile: Profile, context: PolicyContext, *, cwd: Path) -> Proposal:
+    """Decide one tool use.
+
+    Args:
+        use: As the gateway read it from the model's reply.
+        profile: The run's profile.
+        context: Policy context over the live snapshot.
+        cwd: The agent's directory on the host, for the plan's pre-images and preview.
+    """
+    name = profile_name(use.name) or use.name[:MAX_NAME]
+    call = parse_call(name, use.raw)
+    decision = decide(call, profile, context)
+    key = call_key(name, call.input) if call.input is not None else None
+    if decision.verdict is not Verdict.ASK or call.input is None:
+        return Proposal(use=use, call=call, decision=decision, plan=None, key=key)
+    planned = plan(name, call.input, paths=decision.paths, cwd=cwd)
+    if isinstance(planned, Impossible):
+        decision = replace(decision, verdict=Verdict.DENY, rank=0, rule="impossible", reason=planned.reason)
+        return Proposal(use=use, call=call, decision=decision, plan=None, key=key)
+    return Proposal(use=use, call=call, decision=decision, plan=planned, key=key)

@@ -1,0 +1,94 @@
+"""What a new supervisor does about a former one's work: nothing is lost, nothing is done twice (invariants 4, 11).
+
+The lock on the state directory proves the former supervisor dead, so every open attempt is over. Its containers are removed
+first; then interrupted effects are looked up on the disk, approved ones are carried out, and the runs go on from their rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.errors import SandboxError
+from runner.lifecycle import ApprovalState, RunState
+from runner.model import Attempt
+from runner.profiles import from_json
+from runner.sandbox.engine import Engine
+from runner.sandbox.launch import reap
+from runner.store import ApprovalRow, Connection, RunRow, Store, profiles, runs, segments
+from runner.store import approvals as rows
+from runner.supervisor.effects import Effects
+from runner.supervisor.endings import End, Ending, Endings
+from runner.supervisor.progress import Clock, Enqueue
+
+_log = logging.getLogger(__name__)
+
+#: Container lives of one run that may be interrupted by crashes before it is given up.
+MAX_SEGMENTS = 50
+_INTERRUPTED = (RunState.STARTING, RunState.RUNNING, RunState.HELD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """Takes over from a dead supervisor; run once, before the queue is opened."""
+
+    store: Store
+    engine: Engine
+    effects: Effects
+    endings: Endings
+    owner: str
+    attempts: Path
+    clock: Clock
+    enqueue: Enqueue
+
+    async def run(self) -> None:
+        """Remove leftovers, settle interrupted effects, set runs going again."""
+        await self._remove_leftovers()
+        for row in await self.store.query(rows.list, states={ApprovalState.EXECUTING}):
+            await self.effects.find_out(row, await self._cwd(row))
+        for attempt in await self.store.call(self._end_attempts):
+            _log.warning("attempt %s was interrupted; its run goes on from its rows", attempt)
+        for row in await self.store.query(rows.list, states={ApprovalState.APPROVED}):
+            await self.effects.carry_out(row.id)
+
+    async def _remove_leftovers(self) -> None:
+        """Containers and folders of former attempts. Without an engine there is nothing to remove them with, nor to run on."""
+        try:
+            removed = await reap(self.engine, owner=self.owner, keep=())
+        except SandboxError as error:
+            _log.warning("cannot look for leftover containers: %s", error.brief)
+            return
+        if removed:
+            _log.warning("removed %d container(s) that a former supervisor left", len(removed))
+        for folder in await asyncio.to_thread(lambda: list(self.attempts.iterdir())):
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    def _end_attempts(self, conn: Connection) -> tuple[Attempt, ...]:
+        ended = []
+        for row in runs.list(conn, states=_INTERRUPTED):
+            attempt = Attempt(row.id, row.segment, row.attempt)
+            if row.segment >= MAX_SEGMENTS:
+                end = End(ending=Ending.FAIL, reason=f"interrupted in each of {MAX_SEGMENTS} containers")
+            else:
+                end = End(ending=Ending.PARK, reason="the supervisor was interrupted")
+            self.endings.record_in(conn, attempt, end)
+            ended.append(attempt)
+        for left in segments.open_attempts(conn):
+            segments.end(conn, left.run, left.segment, left.attempt, reason="interrupted", now=self.clock())
+        for row in runs.list(conn, states={RunState.QUEUED}):
+            self._queue_again(conn, row)
+        return tuple(ended)
+
+    def _queue_again(self, conn: Connection, row: RunRow) -> None:
+        """The former supervisor may have taken the queue's entry and died before it claimed the run."""
+        again = runs.record(conn, row.id, now=self.clock(), to_attempt=row.attempt + 1)
+        if again is not None:
+            self.enqueue(conn, Attempt(row.id, again.segment, again.attempt), agent=row.agent)
+
+    async def _cwd(self, row: ApprovalRow) -> Path:
+        stored = await self.store.query(profiles.get, row.profile_digest)
+        return from_json(json.loads(stored.text)).cwd

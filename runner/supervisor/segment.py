@@ -1,0 +1,288 @@
+"""Conducts one attempt at one segment, top to bottom: claim, snapshot, gateway, container, conversation, end.
+
+Whatever happens, the container is destroyed and its folder removed before the attempt is over (invariant 11).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import shutil
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.agent import Message, Session, SessionEnd, Start, argv, brokered_tools, container_tools, environment
+from runner.captures import from_json as capture_from_json
+from runner.errors import AgentProtocolError, RunnerError, SandboxUnavailableError
+from runner.fence import Prompt, compose
+from runner.gateway import Gateway, Reference, UpstreamFactory
+from runner.model import Attempt, Profile
+from runner.policy.catalogue import model_name
+from runner.profiles import from_json as profile_from_json
+from runner.sandbox.beneath import Beneath
+from runner.sandbox.box import Box
+from runner.sandbox.engine import Engine, ImageInfo
+from runner.sandbox.image import image_info
+from runner.sandbox.launch import LaunchOrder, Mounts, launch
+from runner.sandbox.snapshot import take_snapshot
+from runner.sandbox.view import SnapshotView
+from runner.store import Connection, RunRow, SegmentRow, Store, captures, profiles, segments
+from runner.supervisor.changes import Changes
+from runner.supervisor.contexts import Contexts
+from runner.supervisor.desk import Desk
+from runner.supervisor.endings import End, Ending, Endings
+from runner.supervisor.ids import Ids
+from runner.supervisor.ledger import Ledger
+from runner.supervisor.live import Live, LiveSegment
+from runner.supervisor.patience import until_impatient
+from runner.supervisor.progress import Clock
+from runner.supervisor.resume import NUDGE, Restored, has_untold, restore
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a segment needs of the rest of the supervisor."""
+
+    store: Store
+    engine: Engine
+    upstream: UpstreamFactory
+    live: Live
+    changes: Changes
+    contexts: Contexts
+    endings: Endings
+    clock: Clock
+    ids: Ids
+    attempts: Path  #: a private folder; each attempt has one of its own in it
+    owner: str  #: label of this supervisor's containers
+    runtime: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known before anything is started."""
+
+    attempt: Attempt
+    run: RunRow
+    profile: Profile
+    uid: int
+    prompt: Prompt
+
+
+class Conductor:
+    """Calls the tune for attempts; `conduct` is the dispatcher's door."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._around = surroundings
+
+    async def conduct(self, attempt: Attempt) -> None:
+        """Carry one attempt from claim to end. A stale or repeated one changes nothing.
+
+        The supervisor's edge: whatever goes wrong in here ends this run as failed, and no other.
+        """
+        run = await self._around.store.call(self._claim, attempt)
+        if run is None:
+            _log.info("attempt %s is stale and is not taken", attempt)
+            return
+        self._around.changes.ring()
+        try:
+            end = await self._attempted(attempt, run)
+        except RunnerError as error:
+            end = End(ending=Ending.FAIL, reason=error.diagnostics())
+        except Exception:  # noqa: BLE001 -- the supervisor's edge, one of the two
+            _log.exception("attempt %s broke off", attempt)
+            end = End(ending=Ending.FAIL, reason="the supervisor met a fault of its own; its log has the details")
+        await self._around.endings.record(attempt, end)
+        self._around.changes.ring()
+
+    async def _attempted(self, attempt: Attempt, run: RunRow) -> End:
+        around = self._around
+        facts = await around.store.query(self._facts, attempt, run)
+        image = await image_info(around.engine)
+        if image is None:
+            raise SandboxUnavailableError("cannot start the run: there is no sandbox image", resolution="runner image build")
+        folder = around.attempts / str(attempt).replace(":", "-")
+        segment = LiveSegment(attempt=attempt, snapshot=folder / "snapshot")
+        around.live.add(segment)
+        try:
+            restored = await around.store.call(restore, attempt, run, profile=facts.profile, clock=around.clock)
+            await asyncio.to_thread(_lay_out, folder, facts.profile, restored)
+            return await self._with_view(facts, image, folder=folder, restored=restored, segment=segment)
+        finally:
+            around.live.remove(segment)
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def _with_view(
+        self, facts: Facts, image: ImageInfo, *, folder: Path, restored: Restored | None, segment: LiveSegment
+    ) -> End:
+        around = self._around
+        with Beneath.open(segment.snapshot) as beneath:
+            desk = Desk(
+                Ledger(around.store, facts.attempt, facts.profile, clock=around.clock, ids=around.ids),
+                facts.profile,
+                around.contexts.fresh(SnapshotView(beneath), facts.run.sender),
+                changes=around.changes,
+                usage=facts.run.usage,
+                entries=restored.entries if restored else (),
+            )
+            gateway = Gateway(
+                directory=folder / "gateway",
+                desk=desk,
+                reference=_reference(facts.profile),
+                upstream=around.upstream(facts.profile.name),
+            )
+            await gateway.start()
+            try:
+                async with self._box(facts, image, folder=folder, resumed=restored is not None) as box:
+                    if await around.store.call(around.endings.started, facts.attempt) is None:
+                        return End(ending=Ending.CANCEL, reason="stopped while it was starting")
+                    segment.proven = True
+                    around.changes.ring()
+                    return await self._converse(facts, box, desk=desk, gateway=gateway, restored=restored, segment=segment)
+            finally:
+                await gateway.stop()
+
+    async def _converse(  # noqa: PLR0913 -- one conversation, all its partners
+        self, facts: Facts, box: Box, *, desk: Desk, gateway: Gateway, restored: Restored | None, segment: LiveSegment
+    ) -> End:
+        """Let the agent talk until it, its limits or a person end it."""
+        around = self._around
+        session = Session(box, _start(facts, resume=restored is not None), gate=desk, mirror=desk.mirror)
+        talk = asyncio.create_task(session.run(_message(facts, restored)))
+        others: dict[asyncio.Task[Any], Callable[[], End]] = {
+            _task(segment.stop.wait()): lambda: End(ending=Ending.CANCEL, reason="stopped by a person"),
+            _task(segment.park.wait()): lambda: End(ending=Ending.PARK, reason="the supervisor stops"),
+            _task(desk.doomed.wait()): lambda: End(ending=Ending.FAIL, reason=desk.doom),
+        }
+        patience = _task(until_impatient(around.store, facts.attempt.run, facts.profile, changes=around.changes))
+        others[patience] = patience.result
+        try:
+            done, _ = await asyncio.wait({talk, *others}, return_when=asyncio.FIRST_COMPLETED)
+            ended = next((others[task] for task in others if task in done), None)
+            if ended is not None:
+                return ended()
+            return await self._concluded(talk, desk=desk, gateway=gateway, run=facts.run)
+        finally:
+            await _put_down({talk, *others})
+
+    async def _concluded(self, talk: asyncio.Task[SessionEnd], *, desk: Desk, gateway: Gateway, run: RunRow) -> End:
+        """The conversation is over: a reply if the gateway saw the model's last word, parked if calls still wait."""
+        said = ""
+        try:
+            end = talk.result()
+            said = f"; the CLI said: {end.subtype} {end.said}".rstrip()
+        except AgentProtocolError as error:
+            said = f"; {error.diagnostics()}"
+        if desk.doomed.is_set():
+            return End(ending=Ending.FAIL, reason=desk.doom)
+        if desk.reply is not None and not gateway.failure:
+            return End(ending=Ending.REPLY, reply=desk.reply)
+        if await self._around.store.query(has_untold, run.id):
+            return End(ending=Ending.PARK, reason=f"its container ended while calls waited{said}")
+        return End(ending=Ending.FAIL, reason=f"{gateway.failure or 'the agent ended without an answer'}{said}")
+
+    @contextlib.asynccontextmanager
+    async def _box(self, facts: Facts, image: ImageInfo, *, folder: Path, resumed: bool) -> AsyncIterator[Box]:
+        around, attempt = self._around, facts.attempt
+
+        async def bind(container_id: str) -> None:
+            await around.store.call(segments.bind_container, *attempt, container_id)
+
+        order = LaunchOrder(
+            run=attempt.run,
+            segment=attempt.segment,
+            attempt=attempt.number,
+            agent=facts.profile.name,
+            profile_digest=facts.profile.digest,
+            uid=facts.uid,
+            image=image,
+            argv=argv(_start(facts, resume=resumed)),
+            environment=environment(),
+            mounts=Mounts(
+                snapshot=folder / "snapshot", gateway=folder / "gateway", session=folder / "session" if resumed else None
+            ),
+            limits=facts.profile.limits,
+            owner=around.owner,
+            runtime=around.runtime,
+        )
+        box = await launch(around.engine, order, on_created=bind)
+        try:
+            yield box
+        finally:
+            await box.destroy()
+
+    def _claim(self, conn: Connection, attempt: Attempt) -> RunRow | None:
+        run = self._around.endings.claim(conn, attempt)
+        if run is not None:
+            row = SegmentRow(run=run.id, segment=attempt.segment, attempt=attempt.number, created=self._around.clock())
+            segments.insert(conn, row)
+        return run
+
+    def _facts(self, conn: Connection, attempt: Attempt, run: RunRow) -> Facts:
+        stored = profiles.get(conn, run.profile_digest)
+        capture = capture_from_json(captures.get(conn, run.capture).text)
+        return Facts(
+            attempt=attempt,
+            run=run,
+            profile=profile_from_json(json.loads(stored.text)),
+            uid=stored.uid,
+            prompt=compose(capture, run.sender, nonce=run.nonce),
+        )
+
+
+def _lay_out(folder: Path, profile: Profile, restored: Restored | None) -> None:
+    """The attempt's own folder: snapshot, gateway, and on resume the transcript. Blocking; for a thread."""
+    for name in ("snapshot", "gateway"):
+        (folder / name).mkdir(parents=True)
+        (folder / name).chmod(0o755)
+    take_snapshot(
+        profile.cwd,
+        folder / "snapshot",
+        read=profile.read,
+        hide=profile.hide,
+        max_bytes=profile.snapshot.max_bytes,
+        max_files=profile.snapshot.max_files,
+        allow_hard_links=profile.allow_hard_links,
+    )
+    if restored is not None:
+        session = folder / "session"
+        session.mkdir()
+        transcript = session / f"{restored.session_id}.jsonl"
+        transcript.write_text("".join(f"{line}\n" for line in restored.lines), encoding="utf-8")
+        transcript.chmod(0o444)
+        session.chmod(0o755)
+
+
+def _start(facts: Facts, *, resume: bool) -> Start:
+    return Start(
+        profile=facts.profile,
+        session_id=facts.run.session_id or "",
+        system_prompt=f"{facts.profile.system_prompt}\n\n{facts.prompt.system_rule}",
+        resume=resume,
+    )
+
+
+def _message(facts: Facts, restored: Restored | None) -> Message | None:
+    if restored is None:
+        return Message(text=facts.prompt.text, images=facts.prompt.images)
+    return Message(text=NUDGE) if restored.nudge else None
+
+
+def _reference(profile: Profile) -> Reference:
+    names = (*container_tools(profile), *(model_name(name) for name in brokered_tools(profile)))
+    return Reference(model=profile.model, offered=frozenset(names))
+
+
+def _task(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    return asyncio.create_task(work)
+
+
+async def _put_down(tasks: set[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

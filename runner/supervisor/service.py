@@ -1,0 +1,293 @@
+"""What the API asks of the supervisor, answered from rows; the seam `runner.api.Service`.
+
+Reads, queues and decides; it starts no container and performs no effect itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from runner import approvals
+from runner.approvals import Approver
+from runner.captures import to_json as capture_to_json
+from runner.digest import parse_strict
+from runner.errors import NotFoundError, RunnerError, UsageError
+from runner.fence import compose
+from runner.lifecycle import RUN_ENDS, ApprovalState, RunState
+from runner.model import Attempt, Capture, CaptureId, Digest, JsonObject, Profile, RunId, Sender, SenderKind
+from runner.profiles import from_json as profile_from_json
+from runner.profiles import to_json as profile_to_json
+from runner.sandbox.engine import Engine
+from runner.sandbox.image import image_info
+from runner.sandbox.launch import STATE_LABEL
+from runner.store import CaptureRow, Connection, RunRow, Store, audit, calls, captures, profiles, runs, segments
+from runner.store import approvals as rows
+from runner.supervisor.changes import Changes
+from runner.supervisor.effects import Effects
+from runner.supervisor.endings import End, Ending, Endings
+from runner.supervisor.ids import Ids
+from runner.supervisor.live import Live
+from runner.supervisor.progress import WAITING, Clock, Enqueue
+from runner.supervisor.views import RunFacts, approval_line, approval_view, capture_view, run_line, run_view
+
+#: Longest a client may have a request wait for a change; it asks again.
+MAX_WAIT = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backstage:
+    """What the service works with."""
+
+    store: Store
+    engine: Engine
+    effects: Effects
+    endings: Endings
+    live: Live
+    changes: Changes
+    clock: Clock
+    ids: Ids
+    enqueue: Enqueue
+    owner: str  #: label of this supervisor's containers
+    model_kind: str
+    state_dir: str
+
+
+class SupervisorService:
+    """Implements `runner.api.Service`."""
+
+    def __init__(self, backstage: Backstage) -> None:
+        self._on = backstage
+        self._began = time.monotonic()
+
+    async def status(self) -> JsonObject:
+        """How the supervisor is; trouble with the engine is told, not raised."""
+        on = self._on
+        counts, pending = await on.store.query(_counts)
+        answer: JsonObject = {
+            "version": version("hosted-agent-runner"),
+            "pid": os.getpid(),
+            "uptime": round(time.monotonic() - self._began, 3),
+            "state_dir": on.state_dir,
+            "model": on.model_kind,
+            "runs": {state: count for state, count in sorted(counts.items())},
+            "pending": pending,
+        }
+        try:
+            engine, image = await on.engine.info(), await image_info(on.engine)
+            found = await on.engine.find({STATE_LABEL: on.owner})
+        except RunnerError as error:
+            return {**answer, "engine": None, "image": None, "containers": None, "trouble": error.brief}
+        shown: JsonObject | None = None
+        if image is not None:
+            shown = {"id": image.id, "tag": image.tag, "cli_version": image.cli_version, "size": image.size}
+        return {**answer, "engine": engine.version, "image": shown, "containers": len(found)}
+
+    async def send(self, capture: Capture, *, sender: Sender) -> JsonObject:
+        """Take a capture and queue its run, in one transaction.
+
+        Raises:
+            NotFoundError: No such agent.
+            NotAllowedError: The sender is not one of the agent's contacts.
+        """
+        row = await self._on.store.call(self._send, capture, sender)
+        self._on.changes.ring()
+        return {"capture": row.capture, "run": row.id}
+
+    async def runs(self, *, agent: str | None, state: str | None) -> list[JsonObject]:
+        """Runs, newest first."""
+        states = None if state is None else {_run_state(state)}
+        found = await self._on.store.query(runs.list, agent=agent, states=states)
+        return [run_line(row) for row in found]
+
+    async def run(self, ref: str) -> JsonObject:
+        """One run."""
+        facts = await self._on.store.query(_run_facts, ref)
+        return run_view(facts, self._on.live.get(facts.row.id))
+
+    async def wait_run(self, ref: str, *, version: int, seconds: float) -> JsonObject:
+        """The run as soon as it is another than `version`, or after a while."""
+
+        async def look() -> JsonObject | None:
+            view = await self.run(ref)
+            return view if view["version"] != version else None
+
+        return await self._wait(look, seconds) or await self.run(ref)
+
+    async def approvals(self, *, run: str | None, states: list[str] | None) -> JsonObject:
+        """The queue, oldest first; without `states`, what waits for a person."""
+        wanted = {ApprovalState.PENDING, ApprovalState.UNKNOWN} if states is None else {_approval_state(one) for one in states}
+        found = await self._on.store.query(_listing, run, wanted)
+        return {"snapshot": found.snapshot, "approvals": [approval_line(row) for row in found.rows]}
+
+    async def approval(self, ref: str) -> JsonObject:
+        """One approval, whole."""
+        return await self._on.store.query(_approval_view, ref)
+
+    async def wait_approval(self, ref: str, *, version: int, seconds: float) -> JsonObject:
+        """The approval as soon as it is another than `version`, or after a while."""
+
+        async def look() -> JsonObject | None:
+            view = await self.approval(ref)
+            return view if view["version"] != version else None
+
+        return await self._wait(look, seconds) or await self.approval(ref)
+
+    async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver) -> JsonObject:
+        """Say yes to exactly what was shown, and carry it out."""
+        row = await self._on.store.query(approvals.find, ref)
+        await self._on.effects.approve(row.id, digest=Digest(digest), who=who, reason=reason)
+        return await self.approval(row.id)
+
+    async def deny(self, ref: str, *, reason: str | None, stop: bool, who: Approver) -> JsonObject:
+        """Say no, and end the run where asked to."""
+        row = await self._on.store.query(approvals.find, ref)
+        await self._on.effects.deny(row.id, who=who, reason=reason)
+        if stop:
+            await self.stop(row.run, who=who, reason=reason or "stopped with a denial")
+        return await self.approval(row.id)
+
+    async def stop(self, ref: str, *, who: Approver, reason: str | None) -> JsonObject:
+        """End a run: its container is destroyed, its waiting calls are cancelled."""
+        row = await self._on.store.query(runs.find, ref)
+        why = reason or f"stopped by {who.name or f'uid {who.uid}'}"
+        ended = await self._on.store.call(self._stop, row.id, why)
+        segment = self._on.live.get(row.id)
+        if segment is not None:
+            segment.stop.set()
+        self._on.changes.ring()
+        if ended is None:
+            raise UsageError(f"cannot stop {row.id}: it has already ended ({row.state.value})")
+        return await self.run(row.id)
+
+    async def publish(self, profile: Profile, *, who: Approver) -> JsonObject:  # noqa: ARG002 -- issue 4 audits who
+        """Store a checked profile and make it its agent's current one."""
+        return await self._on.store.call(publish, profile, self._on.clock())
+
+    async def profiles(self) -> list[JsonObject]:
+        """Every agent's current profile."""
+        found = await self._on.store.query(profiles.all)
+        return [_profile_line(profile_from_json(json.loads(row.text)), created=row.created) for row in found]
+
+    async def find(self, ref: str) -> JsonObject:
+        """What an id of any kind names."""
+        match ref[:2]:
+            case "a_":
+                return {"kind": "approval", **await self.approval(ref)}
+            case "r_":
+                return {"kind": "run", **await self.run(ref)}
+            case "c_":
+                return {"kind": "capture", **await self._on.store.query(_capture_view, ref)}
+            case _:
+                raise NotFoundError(f"cannot find {ref}: ids start with a_, r_ or c_")
+
+    async def _wait(self, look: Callable[[], Awaitable[JsonObject | None]], seconds: float) -> JsonObject | None:
+        return await self._on.changes.until(look, seconds=min(max(seconds, 0.0), MAX_WAIT))
+
+    def _send(self, conn: Connection, capture: Capture, sender: Sender) -> RunRow:
+        on = self._on
+        now = on.clock()
+        stored = profiles.current(conn, capture.agent)
+        profile = profile_from_json(json.loads(stored.text))
+        prompt = compose(capture, sender, draw=on.ids.nonce)
+        text = json.dumps(capture_to_json(capture))
+        captured = captures.insert(
+            conn, CaptureRow(id=on.ids.capture(), agent=capture.agent, sender=sender, text=text, created=now)
+        )
+        row = runs.insert(
+            conn,
+            RunRow(
+                id=on.ids.run(),
+                capture=CaptureId(captured.id),
+                agent=capture.agent,
+                profile_digest=stored.digest,
+                sender=sender,
+                strict=profile.strict or sender.kind is SenderKind.CONTACT,
+                created=now,
+                updated=now,
+                session_id=on.ids.session(),
+                nonce=prompt.nonce,
+            ),
+        )
+        on.enqueue(conn, Attempt(row.id, 0, 0), agent=row.agent)
+        return row
+
+    def _stop(self, conn: Connection, run: RunId, reason: str) -> RunRow | None:
+        row = runs.get(conn, run)
+        if row.state in RUN_ENDS:
+            return None
+        return self._on.endings.record_in(
+            conn, Attempt(run, row.segment, row.attempt), End(ending=Ending.CANCEL, reason=reason)
+        )
+
+
+def publish(conn: Connection, profile: Profile, now: float) -> JsonObject:
+    """Store a profile by its digest and make it current."""
+    row = profiles.put(conn, json.dumps(profile_to_json(profile)), digest=profile.digest, name=profile.name, now=now)
+    return _profile_line(profile, created=row.created)
+
+
+def _profile_line(profile: Profile, *, created: float) -> JsonObject:
+    return {
+        "name": profile.name,
+        "digest": profile.digest,
+        "description": profile.description,
+        "model": profile.model,
+        "tools": list(profile.tools),
+        "strict": profile.strict,
+        "policy": None if profile.policy is None else profile.policy.value,
+        "cwd": str(profile.cwd),
+        "contacts": list(profile.contacts),
+        "allow_replies": profile.allow_replies,
+        "published": created,
+    }
+
+
+def _run_facts(conn: Connection, ref: str) -> RunFacts:
+    row = runs.find(conn, ref)
+    return RunFacts(row, segments.of_run(conn, row.id), calls.of_run(conn, row.id), rows.list(conn, run=row.id, states=WAITING))
+
+
+def _approval_view(conn: Connection, ref: str) -> JsonObject:
+    row = approvals.find(conn, ref)
+    return approval_view(row, parse_strict(row.raw), audit.of_subject(conn, row.id))
+
+
+def _capture_view(conn: Connection, ref: str) -> JsonObject:
+    row = captures.find(conn, ref)
+    content = json.loads(row.text)
+    return capture_view(row, content, [run for run in runs.list(conn, agent=row.agent) if run.capture == row.id])
+
+
+def _listing(conn: Connection, run: str | None, states: set[ApprovalState]) -> approvals.Listing:
+    whole = None if run is None else runs.find(conn, run).id
+    return approvals.listing(conn, run=whole, states=states)
+
+
+def _counts(conn: Connection) -> tuple[Counter[str], int]:
+    states = Counter(row.state.value for row in runs.list(conn))
+    return states, len(rows.list(conn, states={ApprovalState.PENDING}))
+
+
+def _run_state(text: str) -> RunState:
+    try:
+        return RunState(text)
+    except ValueError:
+        raise UsageError(
+            f"cannot list runs in state {text!r}: there is none", resolution=", ".join(state.value for state in RunState)
+        ) from None
+
+
+def _approval_state(text: str) -> ApprovalState:
+    try:
+        return ApprovalState(text)
+    except ValueError:
+        raise UsageError(
+            f"cannot list approvals in state {text!r}: there is none",
+            resolution=", ".join(state.value for state in ApprovalState),
+        ) from None

@@ -1,0 +1,167 @@
+"""Rows as the contract's JSON (cli.md): the one place where a column gets its public name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from runner.lifecycle import ApprovalState, RunState, word
+from runner.model import Json, JsonObject, ResolvedPath, Sender, SenderKind
+from runner.store import ApprovalRow, AuditRow, CallRow, CaptureRow, RunRow, SegmentRow
+from runner.supervisor.live import LiveSegment
+
+
+class RunFacts(NamedTuple):
+    """A run with what belongs to it."""
+
+    row: RunRow
+    segments: Sequence[SegmentRow]
+    calls: Sequence[CallRow]
+    waiting: Sequence[ApprovalRow]
+
+
+def sender_name(sender: Sender) -> str:
+    """`owner`, or the contact's petname and fingerprint; never a claimed name (R14)."""
+    if sender.kind is SenderKind.OWNER:
+        return "owner"
+    return f"{sender.petname} ⟨{sender.fingerprint}⟩"
+
+
+def run_line(row: RunRow) -> JsonObject:
+    """A run in a list."""
+    return {
+        "id": row.id,
+        "agent": row.agent,
+        "state": row.state.value,
+        "word": word(row.state),
+        "sender": sender_name(row.sender),
+        "created": row.created,
+        "updated": row.updated,
+        "reason": row.reason,
+        "capture": row.capture,
+    }
+
+
+def run_view(facts: RunFacts, live: LiveSegment | None) -> JsonObject:
+    """`run show --json`, with what `--wait` and people need besides."""
+    row = facts.row
+    return {
+        **run_line(row),
+        "strict": row.strict,
+        "segments": [_segment(segment) for segment in facts.segments],
+        "calls": [_call(call) for call in facts.calls],
+        "reply": row.reply,
+        "usage": {
+            "requests": row.usage.requests,
+            "turns": row.usage.turns,
+            "input_tokens": row.usage.input_tokens,
+            "output_tokens": row.usage.output_tokens,
+        },
+        "version": row.version,
+        "profile_digest": row.profile_digest,
+        "approvals": [approval.id for approval in facts.waiting if approval.state is ApprovalState.PENDING],
+        "progress": _progress(facts, live),
+    }
+
+
+def approval_line(row: ApprovalRow) -> JsonObject:
+    """An approval in a list."""
+    return {
+        "id": row.id,
+        "run": row.run,
+        "agent": row.agent,
+        "tool": row.tool,
+        "state": row.state.value,
+        "why": row.why,
+        "digest": row.approval_digest,
+        "created": row.created,
+        "expires": row.expires,
+        "sender": sender_name(row.sender),
+    }
+
+
+def approval_view(row: ApprovalRow, arguments: Json, history: Sequence[AuditRow]) -> JsonObject:
+    """`show --json` of an approval. `arguments` is its exact input, parsed."""
+    return {
+        **approval_line(row),
+        "call_digest": row.call_digest,
+        "reason": row.reason,
+        "input": arguments,
+        "raw": row.raw,
+        "paths": paths_view(row.paths),
+        "preview": row.preview,
+        "warnings": list(row.warnings),
+        "history": [{"time": event.time, "event": event.event, "data": event.data} for event in history],
+        "decided_by": None if row.decided_by is None else (row.decided_by.name or f"uid {row.decided_by.uid}"),
+        "decided_at": row.decided_at,
+        "decision_reason": row.decision_reason,
+        "outcome": row.outcome,
+        "outcome_error": row.outcome_error,
+        "version": row.version,
+        "profile_digest": row.profile_digest,
+    }
+
+
+def capture_view(row: CaptureRow, content: JsonObject, runs: Sequence[RunRow]) -> JsonObject:
+    """A capture with its runs; image bytes are left out."""
+    images = content.get("images")
+    shown: list[Json] = []
+    for image in images if isinstance(images, list) else []:
+        if isinstance(image, dict):
+            shown.append({key: value for key, value in image.items() if key != "data"})
+    return {
+        "id": row.id,
+        "agent": row.agent,
+        "sender": sender_name(row.sender),
+        "created": row.created,
+        "content": {**content, "images": shown},
+        "runs": [run.id for run in runs],
+    }
+
+
+def paths_view(paths: Sequence[ResolvedPath]) -> Json:
+    """Paths as asked and as resolved."""
+    return [{"asked": path.asked, "resolved": str(path.resolved)} for path in paths]
+
+
+def _segment(segment: SegmentRow) -> JsonObject:
+    return {
+        "segment": segment.segment,
+        "attempt": segment.attempt,
+        "container": segment.container_id,
+        "created": segment.created,
+        "ended": segment.ended,
+        "reason": segment.reason,
+    }
+
+
+def _call(call: CallRow) -> JsonObject:
+    return {
+        "n": call.n,
+        "turn": call.turn,
+        "tool": call.tool,
+        "input": call.raw,
+        "verdict": call.verdict.value,
+        "rank": call.rank,
+        "rule": call.rule,
+        "reason": call.reason,
+        "outcome": call.outcome,
+    }
+
+
+def _progress(facts: RunFacts, live: LiveSegment | None) -> str:
+    """One line on what is going on, for `send --wait`."""
+    match facts.row.state:
+        case RunState.QUEUED:
+            return "queued"
+        case RunState.STARTING:
+            return "starting the container"
+        case RunState.RUNNING:
+            last = facts.calls[-1] if facts.calls else None
+            doing = f"last call: {last.tool}" if last is not None else "thinking"
+            return f"container proven; {doing}" if live is not None and live.proven else doing
+        case RunState.HELD | RunState.PARKED:
+            ids = ", ".join(row.id for row in facts.waiting if row.state is ApprovalState.PENDING)
+            return f"waiting for a person: {ids}" if ids else "carrying out what was approved"
+        case RunState.REPLIED | RunState.FAILED | RunState.CANCELLED | RunState.LOST:
+            return facts.row.state.value
