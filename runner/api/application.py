@@ -1,0 +1,64 @@
+"""The Starlette application made from the route table.
+
+Owns the order in which a request is refused: who, from where, which route, how large, what shape. Answers errors in one form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from typing import TypeAlias
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route as Mounted
+
+from runner.api.access import People, check_access, refuse_browsers
+from runner.api.ask import Ask, read_body
+from runner.api.errors import error_body
+from runner.api.peer import PEER, Peer
+from runner.api.routes import ROUTES, Route
+from runner.api.service import Service
+from runner.errors import NotFoundError, RunnerError, UsageError
+
+_Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+
+def make_application(service: Service, *, people: People, routes: Collection[Route] = ROUTES) -> Starlette:
+    """The application of a control socket."""
+    mounted = [Mounted(route.path, _endpoint(service, people, route), methods=[route.method]) for route in routes]
+    return Starlette(
+        routes=mounted,
+        exception_handlers={RunnerError: _answer_error, HTTPException: _answer_http, Exception: _answer_bug},
+    )
+
+
+def _endpoint(service: Service, people: People, route: Route) -> _Endpoint:
+    async def called(request: Request) -> Response:
+        found = request.scope.get(PEER)
+        peer = check_access(people, found if isinstance(found, Peer) else None, route.access)
+        refuse_browsers(request.headers)
+        body = await read_body(request, cap=route.cap) if route.cap else {}
+        ask = Ask(peer=peer, raw_ref=request.path_params.get("ref", ""), params=request.query_params, body=body)
+        return JSONResponse(await route.handler(service, ask))
+
+    return called
+
+
+def _answer_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, RunnerError):
+        return _answer_bug(request, error)
+    return JSONResponse(error_body(error), status_code=error.http_status)
+
+
+def _answer_http(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    known: RunnerError = NotFoundError("cannot find this route") if status == 404 else UsageError("cannot use this method here")
+    return JSONResponse(error_body(known), status_code=status)
+
+
+def _answer_bug(_: Request, error: Exception) -> Response:
+    """A bug of ours: its text stays in the log."""
+    bug = RunnerError(f"cannot answer: {type(error).__name__} in the supervisor", resolution="its log has the traceback")
+    return JSONResponse(error_body(bug), status_code=500)

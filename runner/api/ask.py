@@ -1,0 +1,129 @@
+"""A request, parsed and bounded before a handler sees it.
+
+Owns reading bodies and parameters. A field of the wrong type is refused, never converted; unknown fields are refused too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+
+from runner.api.peer import Peer
+from runner.approvals import Approver
+from runner.digest import MalformedJsonError, parse_strict
+from runner.errors import NotFoundError, UsageError
+from runner.model import JsonObject
+
+#: A client that wants to wait longer asks again.
+LONGEST_WAIT = 30.0
+_MAX_REF = 64
+_MAX_TEXT = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a handler may know of a request."""
+
+    peer: Peer
+    raw_ref: str = ""
+    params: QueryParams = field(default_factory=QueryParams)
+    body: JsonObject = field(default_factory=dict)
+
+    @property
+    def ref(self) -> str:
+        """The id or prefix in the path.
+
+        Raises:
+            NotFoundError: Longer than any id.
+        """
+        if len(self.raw_ref) > _MAX_REF:
+            raise NotFoundError("cannot find an id that long")
+        return self.raw_ref
+
+    @property
+    def who(self) -> Approver:
+        """The caller as decisions record it (W4)."""
+        return Approver(uid=self.peer.uid, channel="control socket", name=None)
+
+    @property
+    def version(self) -> int:
+        """The version the client has seen."""
+        text = self.query("version") or "0"
+        if not text.isascii() or not text.isdigit() or len(text) > 15:
+            raise UsageError("cannot wait: version is no number")
+        return int(text)
+
+    @property
+    def seconds(self) -> float:
+        """How long to wait, bounded."""
+        try:
+            wanted = float(self.query("seconds") or "0")
+        except ValueError:
+            raise UsageError("cannot wait: seconds is no number") from None
+        return min(wanted, LONGEST_WAIT) if wanted > 0 else 0.0
+
+    def query(self, name: str) -> str | None:
+        """A query parameter; empty is absent."""
+        value = self.params.get(name)
+        return value[:_MAX_TEXT] if value else None
+
+    def queries(self, name: str) -> list[str] | None:
+        """A repeated query parameter."""
+        return [value[:_MAX_TEXT] for value in self.params.getlist(name) if value][:20] or None
+
+    def text(self, name: str) -> str | None:
+        """An optional text of the body."""
+        value = self.body.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, str) or len(value) > _MAX_TEXT:
+            raise UsageError(f"cannot use {name}: it must be text of at most {_MAX_TEXT} characters")
+        return value
+
+    def need(self, name: str) -> str:
+        """A text the body must have."""
+        value = self.text(name)
+        if not value:
+            raise UsageError(f"cannot answer: {name} is missing")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """An optional boolean of the body; absent is false."""
+        value = self.body.get(name, False)
+        if not isinstance(value, bool):
+            raise UsageError(f"cannot use {name}: it must be true or false")
+        return value
+
+    def path(self, name: str) -> Path:
+        """An absolute path the body must have."""
+        found = Path(self.need(name))
+        if not found.is_absolute():
+            raise UsageError(f"cannot use {name}: it must be an absolute path")
+        return found
+
+
+async def read_body(request: Request, *, cap: int) -> JsonObject:
+    """The JSON object of a request of at most `cap` bytes.
+
+    Raises:
+        UsageError: Another media type, too large, not strict JSON, or no object.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise UsageError("cannot read the request: its body must be application/json")
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > cap:
+            raise UsageError(f"cannot read the request: its body is over {cap} bytes")
+    try:
+        value = parse_strict(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise UsageError("cannot read the request: its body is not UTF-8") from None
+    except MalformedJsonError as error:
+        raise UsageError(f"cannot read the request: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageError("cannot read the request: its body is no JSON object")
+    return value

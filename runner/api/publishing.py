@@ -1,0 +1,48 @@
+"""Which profile files may be published: those that load, whose examples hold and in which `check` finds no error.
+
+Owns the one rule that `profile check`, `profile publish` and the supervisor share.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from runner.errors import ProfileError
+from runner.model import Profile
+from runner.profiles import Finding, Level, check, load
+from runner.resources import profiles_dir
+
+
+class Checked(NamedTuple):
+    """A profile that loads, and everything there is to say about it."""
+
+    profile: Profile
+    findings: tuple[Finding, ...]
+
+
+def examine(path: Path) -> Checked:
+    """Load a profile and look at it.
+
+    Raises:
+        ProfileError: It does not load.
+    """
+    profile = load(path, shipped=path.resolve().parent == profiles_dir())
+    return Checked(profile, check(profile))
+
+
+def publishable(path: Path) -> Profile:
+    """The profile in a file, if it may be published.
+
+    Raises:
+        ProfileError: It does not load, or something in it must be put right first.
+    """
+    profile, findings = examine(path)
+    errors = [f"{finding.key}: {finding.message}" for finding in findings if finding.level is Level.ERROR]
+    if errors:
+        raise ProfileError(
+            f"cannot use profile {path}: {errors[0]}",
+            details="\n".join(errors),
+            resolution="runner profile check FILE says more",
+        )
+    return profile

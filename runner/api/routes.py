@@ -1,0 +1,108 @@
+"""The control API as a table: method, path, access, body cap, handler. What is not in the table does not exist.
+
+Owns which method of the service a request reaches. Handlers read their arguments through `Ask`, never from the request itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from runner.api.access import Access
+from runner.api.ask import Ask
+from runner.api.publishing import publishable
+from runner.api.service import Service
+from runner.captures import BOUNDS, parse
+from runner.model import OWNER, Json
+
+Handler: TypeAlias = Callable[[Service, Ask], Awaitable[Json]]
+
+SMALL = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One operation. `cap` bounds the body in bytes; 0: there is none."""
+
+    method: str
+    path: str
+    access: Access
+    handler: Handler
+    cap: int = 0
+
+
+async def _status(service: Service, _: Ask) -> Json:
+    return await service.status()
+
+
+async def _send(service: Service, ask: Ask) -> Json:
+    return await service.send(parse(ask.body), sender=OWNER)
+
+
+async def _runs(service: Service, ask: Ask) -> Json:
+    return [*await service.runs(agent=ask.query("agent"), state=ask.query("state"))]
+
+
+async def _run(service: Service, ask: Ask) -> Json:
+    return await service.run(ask.ref)
+
+
+async def _wait_run(service: Service, ask: Ask) -> Json:
+    return await service.wait_run(ask.ref, version=ask.version, seconds=ask.seconds)
+
+
+async def _stop(service: Service, ask: Ask) -> Json:
+    return await service.stop(ask.ref, who=ask.who, reason=ask.text("reason"))
+
+
+async def _approvals(service: Service, ask: Ask) -> Json:
+    return await service.approvals(run=ask.query("run"), states=ask.queries("state"))
+
+
+async def _approval(service: Service, ask: Ask) -> Json:
+    return await service.approval(ask.ref)
+
+
+async def _wait_approval(service: Service, ask: Ask) -> Json:
+    return await service.wait_approval(ask.ref, version=ask.version, seconds=ask.seconds)
+
+
+async def _approve(service: Service, ask: Ask) -> Json:
+    return await service.approve(ask.ref, digest=ask.need("digest"), reason=ask.text("reason"), who=ask.who)
+
+
+async def _deny(service: Service, ask: Ask) -> Json:
+    return await service.deny(ask.ref, reason=ask.text("reason"), stop=ask.flag("stop"), who=ask.who)
+
+
+async def _publish(service: Service, ask: Ask) -> Json:
+    profile = await asyncio.to_thread(publishable, ask.path("path"))
+    return await service.publish(profile, who=ask.who)
+
+
+async def _profiles(service: Service, _: Ask) -> Json:
+    return [*await service.profiles()]
+
+
+async def _find(service: Service, ask: Ask) -> Json:
+    return await service.find(ask.ref)
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(method="GET", path="/v1/status", access=Access.READ, handler=_status),
+    Route(method="POST", path="/v1/captures", access=Access.OPERATE, handler=_send, cap=BOUNDS.wire_bytes),
+    Route(method="GET", path="/v1/runs", access=Access.READ, handler=_runs),
+    Route(method="GET", path="/v1/runs/{ref}", access=Access.READ, handler=_run),
+    Route(method="GET", path="/v1/runs/{ref}/wait", access=Access.READ, handler=_wait_run),
+    Route(method="POST", path="/v1/runs/{ref}/stop", access=Access.OPERATE, handler=_stop, cap=SMALL),
+    Route(method="GET", path="/v1/approvals", access=Access.READ, handler=_approvals),
+    Route(method="GET", path="/v1/approvals/{ref}", access=Access.READ, handler=_approval),
+    Route(method="GET", path="/v1/approvals/{ref}/wait", access=Access.READ, handler=_wait_approval),
+    Route(method="POST", path="/v1/approvals/{ref}/approve", access=Access.DECIDE, handler=_approve, cap=SMALL),
+    Route(method="POST", path="/v1/approvals/{ref}/deny", access=Access.DECIDE, handler=_deny, cap=SMALL),
+    Route(method="GET", path="/v1/profiles", access=Access.READ, handler=_profiles),
+    Route(method="POST", path="/v1/profiles", access=Access.OPERATE, handler=_publish, cap=SMALL),
+    Route(method="GET", path="/v1/find/{ref}", access=Access.READ, handler=_find),
+)

@@ -1,0 +1,71 @@
+"""What the API needs of the supervisor: one Protocol, answered in the contract's JSON.
+
+Owns the shape of the seam. Every method may raise any RunnerError; its code becomes the answer.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from runner.approvals import Approver
+from runner.model import Capture, JsonObject, Profile, Sender
+
+
+class Service(Protocol):
+    """Everything a person or program can ask of a running supervisor."""
+
+    async def status(self) -> JsonObject:
+        """Version, pid, uptime, engine, image, runs by state, pending approvals, containers, model kind."""
+        ...
+
+    async def send(self, capture: Capture, *, sender: Sender) -> JsonObject:
+        """Take a capture: `{"capture", "run"}`."""
+        ...
+
+    async def runs(self, *, agent: str | None, state: str | None) -> list[JsonObject]:
+        """Runs, newest first."""
+        ...
+
+    async def run(self, ref: str) -> JsonObject:
+        """One run as `run show --json` has it, with version, reason, word, pending approval ids and progress."""
+        ...
+
+    async def wait_run(self, ref: str, *, version: int, seconds: float) -> JsonObject:
+        """The run as soon as its version is another than `version`, or when the time is up."""
+        ...
+
+    async def approvals(self, *, run: str | None, states: list[str] | None) -> JsonObject:
+        """`{"snapshot", "approvals"}`."""
+        ...
+
+    async def approval(self, ref: str) -> JsonObject:
+        """One approval as `show --json` has it."""
+        ...
+
+    async def wait_approval(self, ref: str, *, version: int, seconds: float) -> JsonObject:
+        """The approval as soon as its version is another than `version`, or when the time is up."""
+        ...
+
+    async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver) -> JsonObject:
+        """Carry the call out; the answer is the approval as it then is."""
+        ...
+
+    async def deny(self, ref: str, *, reason: str | None, stop: bool, who: Approver) -> JsonObject:
+        """Refuse the call, and stop its run if asked to."""
+        ...
+
+    async def stop(self, ref: str, *, who: Approver, reason: str | None) -> JsonObject:
+        """End a run; the answer is the run as it then is."""
+        ...
+
+    async def publish(self, profile: Profile, *, who: Approver) -> JsonObject:
+        """Store a checked profile; the answer is its row."""
+        ...
+
+    async def profiles(self) -> list[JsonObject]:
+        """Published profiles."""
+        ...
+
+    async def find(self, ref: str) -> JsonObject:
+        """What an id of any kind names: `{"kind": "approval" | "run" | "capture", "id", …}`."""
+        ...

@@ -1,0 +1,145 @@
+"""approve and deny: a person's word on a call (V7, W2, K2, K3).
+
+Owns the question. Silence, Enter, anything but a clear yes, and the end of input all leave the call where it is.
+"""
+
+from __future__ import annotations
+
+import sys
+import termios
+import time
+from typing import Annotated
+
+import typer
+
+from runner.api.client import Client, as_object
+from runner.cli.completion import pending
+from runner.cli.follow import follow_approval
+from runner.cli.shared import DECISIONS, JsonFlag, Reason, connect, now, reach
+from runner.errors import AlreadyDecidedError, UsageError
+from runner.lifecycle import ApprovalState
+from runner.model import Json, JsonObject
+from runner.render import Screen, Styled, show_card, show_fields
+from runner.render.values import objects_at, text_at, tool_name
+
+#: Seconds in which keys don't count: what was typed before the card was there cannot mean it (V7).
+ARM_DELAY = 0.6
+_EXITS = {
+    ApprovalState.STALE.value: 5,
+    ApprovalState.EXPIRED.value: 5,
+    ApprovalState.FAILED.value: 1,
+    ApprovalState.UNKNOWN.value: 1,
+}
+_Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, or their beginnings.", autocompletion=pending)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands."""
+    app.command(rich_help_panel=DECISIONS, epilog="Example: runner approve a_2v8xk1")(approve)
+    app.command(rich_help_panel=DECISIONS, epilog="Example: runner deny a_2v8xk1 --reason 'not in this folder'")(deny)
+
+
+def approve(  # noqa: PLR0913 - each is a flag of the contract
+    ids: _Ids,
+    *,
+    reason: Reason = None,
+    digest: Annotated[str | None, typer.Option(metavar="DIGEST", help="The full digest of what you saw.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask; needs --digest.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the outcome and show it.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Show a call whole, ask, and have the supervisor carry it out."""
+    screen = Screen(json=json)
+    asked = yes or digest is not None or not screen.interactive or json
+    if asked and not (yes and digest):
+        raise UsageError(
+            "cannot approve without asking: that needs --yes and the full --digest",
+            resolution="runner show ID prints the digest; on a terminal, runner approve ID shows the call and asks",
+        )
+    if digest and len(ids) != 1:
+        raise UsageError("cannot approve several with one digest: a digest fits one call", resolution="approve them one by one")
+    worst = 0
+    with connect() as client:
+        for ref in [reach(client, ref, "approval").id for ref in ids]:
+            seen = digest or ask_person(screen, client, ref)
+            worst = max(
+                worst, _release(screen, client, ref=ref, body={"digest": seen, "reason": reason}, wait=wait) if seen else 1
+            )
+    if worst:
+        raise typer.Exit(worst)
+
+
+def deny(
+    ids: _Ids,
+    *,
+    reason: Reason = None,
+    stop: Annotated[bool, typer.Option("--stop", help="End the run too.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Refuse a call; the agent is told, and goes on without it."""
+    screen = Screen(json=json)
+    done: list[Json] = []
+    with connect() as client:
+        for ref in [reach(client, ref, "approval").id for ref in ids]:
+            found = as_object(client.post("approvals", ref, "deny", body={"reason": reason, "stop": stop}))
+            done.append(found)
+            if not json:
+                what = tool_name(text_at(found, "tool"))
+                screen.say(
+                    Styled("denied ", "bold red"), f"{what} ", Styled(ref, "cyan"), "; its run is stopped" if stop else ""
+                )
+    if json:
+        screen.document(done[0] if len(done) == 1 else {"approvals": done})
+
+
+def ask_person(screen: Screen, client: Client, ref: str) -> str | None:
+    """Show the card and ask; the digest of what was shown for a yes, None for everything else.
+
+    Raises:
+        AlreadyDecidedError: There is nothing to decide any more.
+    """
+    approval = client.record("approvals", ref)
+    state = text_at(approval, "state")
+    if state != ApprovalState.PENDING.value:
+        raise AlreadyDecidedError(f"cannot approve {ref}: it is {state} already", resolution=f"runner show {ref}")
+    parts = screen.parts(lambda: show_card(screen, approval, now=now()))
+    for number, part in enumerate(parts, 1):
+        screen.part(part)
+        if number == len(parts):
+            screen.ask(Styled(f"approve {tool_name(text_at(approval, 'tool'))} {ref}?", "bold"), " [y/N]")
+            if _typed() in {"y", "yes"}:
+                return text_at(approval, "digest")
+        else:
+            screen.ask(f"part {number}/{len(parts)}; Enter shows the next, q leaves it undecided:")
+            if _typed() != "":
+                break
+    screen.progress(f"nothing was decided; {ref} still waits")
+    return None
+
+
+def _typed() -> str | None:
+    """One line typed after the question was on screen; None at the end of input."""
+    time.sleep(ARM_DELAY)
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    line = sys.stdin.readline(64)
+    return line.strip().lower() if line.endswith("\n") else None
+
+
+def _release(screen: Screen, client: Client, *, ref: str, body: JsonObject, wait: bool) -> int:
+    """Have it carried out, say what was released (K3), and the exit code of what came of it."""
+    found = as_object(client.post("approvals", ref, "approve", body=body))
+    if wait:
+        found = follow_approval(client, ref)
+    state = text_at(found, "state")
+    if screen.json:
+        screen.document(found)
+        return _EXITS.get(state, 0)
+    targets = ", ".join(text_at(path, "resolved") for path in objects_at(found, "paths"))
+    target = f" on {targets}" if targets else ""
+    screen.say(Styled("approved ", "bold green"), f"{tool_name(text_at(found, 'tool'))} ", Styled(ref, "cyan"), target)
+    screen.say("  ", Styled("digest", "dim", 9), text_at(found, "digest") or str(body["digest"]))
+    screen.say("  ", Styled("state", "dim", 9), Styled(state, "green" if state == ApprovalState.DONE.value else "yellow"))
+    outcome = found.get("outcome")
+    if wait and outcome:
+        screen.lines(show_fields(outcome if isinstance(outcome, dict) else {"outcome": outcome}, width=screen.width))
+    return _EXITS.get(state, 0)

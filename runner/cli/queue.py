@@ -1,0 +1,73 @@
+"""approvals and show: what waits, and what exactly it is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from runner.api.client import as_object
+from runner.cli.completion import any_run, pending
+from runner.cli.shared import DECISIONS, JsonFlag, connect, need_ref, now, reach
+from runner.errors import UsageError
+from runner.lifecycle import ApprovalState
+from runner.render import Screen, Styled, show_approvals, show_card, show_fields, show_run
+from runner.render.values import objects_at
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands."""
+    app.command(rich_help_panel=DECISIONS, epilog="Example: runner approvals --run r_7k3m9q --json")(approvals)
+    app.command(rich_help_panel=DECISIONS, epilog="Example: runner show a_2v8xk1")(show)
+
+
+def approvals(
+    *,
+    run: Annotated[str | None, typer.Option(help="Only of this run.", autocompletion=any_run)] = None,
+    state: Annotated[list[ApprovalState] | None, typer.Option(help="Only in this state; may be repeated.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Decided ones too.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """List the calls that wait for a person."""
+    screen = Screen(json=json)
+    wanted = [item.value for item in state] if state else None if everything else [ApprovalState.PENDING.value]
+    with connect() as client:
+        found = as_object(client.get("approvals", run=need_ref(run) if run else None, state=wanted))
+    if json:
+        screen.document(found)
+        return
+    rows = objects_at(found, "approvals")
+    show_approvals(screen, rows, now=now())
+    if any(row.get("state") == ApprovalState.PENDING.value for row in rows):
+        screen.say(
+            Styled("runner show ID", "bold"), " shows one whole; ", Styled("runner approve ID", "bold"), " shows it and asks"
+        )
+
+
+def show(
+    ref: Annotated[str, typer.Argument(metavar="ID", help="Any id, or its beginning.", autocompletion=pending)],
+    *,
+    raw: Annotated[bool, typer.Option("--raw", help="Only the exact input of the call, as JSON.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Show an approval, a run or a capture, whole."""
+    screen = Screen(json=json)
+    with connect() as client:
+        reached = reach(client, ref, "approval", "run", "capture")
+        if raw and reached.kind != "approval":
+            raise UsageError(f"cannot show {ref} raw: only an approval has an input", resolution=f"runner show {ref}")
+        if reached.kind == "capture":
+            found = client.record("find", reached.id)
+        else:
+            found = client.record(f"{reached.kind}s", reached.id)
+    if raw:
+        screen.document(found.get("input"))
+    elif json:
+        screen.document(found)
+    elif reached.kind == "approval":
+        show_card(screen, found, now=now())
+    elif reached.kind == "run":
+        show_run(screen, found)
+    else:
+        screen.say(Styled("capture ", "bold"), Styled(reached.id, "bold cyan"))
+        screen.lines(show_fields(found, width=screen.width))

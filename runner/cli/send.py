@@ -1,0 +1,105 @@
+"""send: hand a capture to an agent."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runner.api.client import as_object
+from runner.captures import BOUNDS, sniff
+from runner.cli.completion import agents
+from runner.cli.follow import ended_well, follow_run
+from runner.cli.shared import CAPTURES, JsonFlag, connect, read_input
+from runner.digest import MalformedJsonError, parse_strict
+from runner.errors import UsageError
+from runner.model import Json, JsonObject
+from runner.render import Screen, Styled, show_run
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's command."""
+    example = "Example: runner send scribe --note 'Summarise notes.md into summary.md' --wait"
+    app.command(rich_help_panel=CAPTURES, epilog=example)(send)
+
+
+def send(  # noqa: PLR0913 - each is a flag of the contract
+    agent: Annotated[str | None, typer.Argument(help="Whom it is for.", autocompletion=agents)] = None,
+    *,
+    note: Annotated[str | None, typer.Option(help="What you ask for: your own words.")] = None,
+    intent: Annotated[str | None, typer.Option(help="What it is for, in a few words.")] = None,
+    url: Annotated[str | None, typer.Option(help="Where the text comes from.")] = None,
+    title: Annotated[str | None, typer.Option(help="Its title.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="A label; may be repeated.")] = None,
+    text_file: Annotated[str | None, typer.Option(metavar="FILE|-", help="Page text to send along; - is stdin.")] = None,
+    image: Annotated[list[str] | None, typer.Option(metavar="FILE", help="A picture; may be repeated.")] = None,
+    capture: Annotated[str | None, typer.Option(metavar="FILE|-", help="A capture as JSON; flags stand above it.")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Show progress, then the reply.")] = False,
+    json: JsonFlag = False,
+    json_lines: Annotated[bool, typer.Option("--json-lines", help="With --wait: progress as JSON lines on stdout.")] = False,
+) -> None:
+    """Send a capture to an agent; a run starts for it."""
+    if capture == "-" and text_file == "-":
+        raise UsageError("cannot send: --capture and --text-file both want stdin", resolution="put one of them into a file")
+    body = _from_file(capture) if capture else {}
+    if agent and body.get("agent") not in (None, agent):
+        raise UsageError(f"cannot send to {agent}: the capture names another agent", resolution="leave one of them out")
+    flags: JsonObject = {"agent": agent, "note": note, "intent": intent, "url": url, "title": title}
+    body |= {key: value for key, value in flags.items() if value is not None}
+    if not body.get("agent"):
+        raise UsageError("cannot send: no agent is named", resolution="runner profile list shows them")
+    if label:
+        body["labels"] = [*label]
+    if text_file:
+        body["text"] = _text(text_file)
+    if image:
+        body["images"] = [_image(name) for name in image]
+    _deliver(body, Screen(json=json or json_lines), wait=wait or json_lines, lines=json_lines)
+
+
+def _deliver(body: JsonObject, screen: Screen, *, wait: bool, lines: bool) -> None:
+    with connect() as client:
+        sent = as_object(client.post("captures", body=body))
+        if not wait:
+            if screen.json:
+                screen.document(sent)
+            else:
+                screen.say("sent ", str(sent.get("capture")), "; run ", Styled(str(sent.get("run")), "bold cyan"))
+            return
+        if not lines:
+            screen.progress(Styled("  0.0 s", "dim"), f"  sent {sent.get('capture')}, run {sent.get('run')}")
+        run = follow_run(screen, client, str(sent.get("run")), lines=lines)
+    if screen.json:
+        screen.document(
+            {**sent, "state": run.get("state"), "reply": run.get("reply"), "reason": run.get("reason")}, compact=lines
+        )
+    else:
+        show_run(screen, run)
+    if not ended_well(run):
+        raise typer.Exit(1)
+
+
+def _from_file(name: str) -> JsonObject:
+    data = read_input(name, option="--capture", limit=BOUNDS.wire_bytes)
+    try:
+        value: Json = parse_strict(data.decode("utf-8"))
+    except (UnicodeDecodeError, MalformedJsonError) as error:
+        raise UsageError(f"cannot read --capture {name}: {error}", resolution="a capture is one JSON object") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"cannot read --capture {name}: it is no JSON object", resolution="a capture is one JSON object")
+    return value
+
+
+def _text(name: str) -> str:
+    """The file's text; what is not UTF-8 shows as U+FFFD, since a page's bytes are the sender's business."""
+    return read_input(name, option="--text-file", limit=BOUNDS.wire_bytes // 2).decode("utf-8", errors="replace")
+
+
+def _image(name: str) -> JsonObject:
+    data = read_input(name, option="--image", limit=BOUNDS.image_bytes)
+    facts = sniff(data)
+    if facts is None:
+        raise UsageError(f"cannot send --image {name}: it is no PNG, JPEG, GIF or WebP picture", resolution="convert it first")
+    return {"name": Path(name).name, "media_type": facts.media_type, "data": base64.b64encode(data).decode()}

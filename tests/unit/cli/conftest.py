@@ -1,0 +1,66 @@
+"""A supervisor of its own for each test, and the command line in this process or in another."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from runner.cli.main import main
+from runner.settings import CONTROL_SOCKET
+from tests.helpers.fake_service import FakeService, served
+
+
+class Ran(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state directory that no other test or person uses."""
+    for name in [name for name in os.environ if name.startswith(("RUNNER_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("RUNNER_STATE_DIR", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def service(state: Path) -> Iterator[FakeService]:
+    fake = FakeService()
+    with served(fake, state) as path:
+        assert path == state / CONTROL_SOCKET
+        yield fake
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Run a command in this process; its stdin is no terminal."""
+
+    def ran(*arguments: str) -> Ran:
+        code = main(arguments)
+        found = capsys.readouterr()
+        return Ran(code, found.out, found.err)
+
+    return ran
+
+
+def spawn(*arguments: str, **rest: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command as a process."""
+    return subprocess.run(
+        [sys.executable, "-m", "runner", *arguments], capture_output=True, text=True, timeout=60, check=False, **rest
+    )

@@ -1,0 +1,107 @@
+"""Reading commands: what people and programs are shown (cli.md Commands, Output)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.helpers.fake_service import APPROVAL, CALL_DIGEST, CAPTURE, DIGEST, RUN, FakeService
+from tests.unit.cli.conftest import Ran
+
+Run = Callable[..., Ran]
+
+
+def test_status_exits_nine_without_a_supervisor(run: Run) -> None:
+    ran = run("status")
+    assert (ran.code, ran.out) == (9, "")
+    first, second = ran.err.splitlines()
+    assert first.startswith("runner: cannot reach the supervisor at ")
+    assert second == "hint: start it with runner serve, or try everything with runner demo"
+
+
+def test_status_exits_nought_with_one(run: Run, service: FakeService) -> None:
+    ran = run("status")
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == "runs, pid 1, up 5 s, version 0.1.0"
+    assert run("status", "--json").json["containers"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("runs", "--json"), lambda s: {"runs": [s.run_row]}),
+        (("run", "show", "r_012345", "--json"), lambda s: s.run_row),
+        (("show", RUN, "--json"), lambda s: s.run_row),
+        (("approvals", "--json"), lambda s: {"snapshot": "s_1", "approvals": [s.approval_row]}),
+        (("show", "a_01234", "--json"), lambda s: s.approval_row),
+        (("show", APPROVAL, "--raw"), lambda s: s.approval_row["input"]),
+        (("show", CAPTURE, "--json"), lambda s: {"kind": "capture", "id": CAPTURE}),
+        (("profile", "list", "--json"), lambda s: {"profiles": s.profile_rows}),
+        (("profile", "show", "scribe", "--json"), lambda s: s.profile_rows[0]),
+    ],
+)
+def test_json_is_the_supervisors_record_and_nothing_else(
+    arguments: tuple[str, ...], expected: Callable[[FakeService], object], run: Run, service: FakeService
+) -> None:
+    ran = run(*arguments)
+    assert (ran.code, ran.err, ran.json) == (0, "", expected(service))
+
+
+def test_a_card_holds_everything_that_is_decided(run: Run, service: FakeService) -> None:
+    """V1, V4, V8."""
+    service.approval_row["warnings"] = ["the file is executable"]
+    shown = run("show", APPROVAL).out
+    for part in (
+        f"approval {APPROVAL}  pending",
+        "tool     Write",
+        f"agent    scribe, run {RUN}, from owner",
+        "asked    Write changes files, and this run is strict.",
+        "path     /workspace/summary.md leads to /workspace/summary.md",
+        "warning  the file is executable",
+        "content: text, 10 characters\n│ # Summary\n│ \n",
+        "│ +++ /workspace/summary.md\n│ @@ -0,0 +1 @@\n│ +# Summary\n",
+        f"digest   {DIGEST}",
+        f"call     {CALL_DIGEST}",
+    ):
+        assert part in shown
+
+
+def test_a_run_shows_its_denied_calls(run: Run, service: FakeService) -> None:
+    shown = run("run", "show", RUN).out
+    assert f"run {RUN}  needs you (held)" in shown
+    assert f"waits for you: {APPROVAL}" in shown
+    assert [line.split()[1:3] for line in shown.splitlines() if line[:2] in {"1 ", "2 ", "3 "}] == [
+        ["Read", "allow"],
+        ["Bash", "deny"],
+        ["Write", "ask"],
+    ]
+
+
+def test_only_what_waits_is_listed_unless_asked(run: Run, service: FakeService) -> None:
+    run("approvals")
+    run("approvals", "--all")
+    run("approvals", "--state", "done", "--state", "failed", "--run", RUN)
+    assert service.asked == [
+        ("approvals", (None, ["pending"])),
+        ("approvals", (None, None)),
+        ("approvals", (RUN, ["done", "failed"])),
+    ]
+
+
+@pytest.mark.parametrize("ref", ["a_999999", "a_0123456789abcdefff"])
+def test_an_unknown_id_exits_three(ref: str, run: Run, service: FakeService) -> None:
+    ran = run("show", ref)
+    assert (ran.code, ran.out) == (3, "")
+
+
+@pytest.mark.parametrize("ref", ["", "../x", "a/b", "a\x1b[2J", "ä"])
+def test_what_is_no_id_is_usage(ref: str, run: Run, service: FakeService) -> None:
+    assert run("show", ref).code == 2
+
+
+def test_an_id_of_another_kind_says_what_it_is(run: Run, service: FakeService) -> None:
+    ran = run("deny", RUN)
+    assert ran.code == 3
+    assert "it is a run" in ran.err
+    assert service.decisions == []

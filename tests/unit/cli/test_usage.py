@@ -1,0 +1,138 @@
+"""Mistakes on the command line, help and completion."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from runner.api.server import bind_private
+from runner.cli.main import make_app
+from tests.helpers.fake_service import RUN, FakeService
+from tests.unit.cli.conftest import Ran, spawn
+
+Run = Callable[..., Ran]
+ISSUE_2 = {
+    "serve", "status", "demo", "send", "runs", "run show", "approvals", "show", "approve", "deny", "stop",
+    "profile check", "profile publish", "profile list", "profile show", "image build", "image show",
+}  # fmt: skip
+
+
+def commands() -> Iterator[tuple[str, typer.models.CommandInfo]]:
+    app = make_app()
+    for command in app.registered_commands:
+        yield command.name or command.callback.__name__.replace("_", "-"), command  # type: ignore[union-attr]
+    for group in app.registered_groups:
+        for command in group.typer_instance.registered_commands:  # type: ignore[union-attr]
+            yield f"{group.name} {command.name or command.callback.__name__}", command  # type: ignore[union-attr]
+
+
+def test_every_command_of_the_contract_is_there_with_an_example() -> None:
+    found = dict(commands())
+    assert set(found) == ISSUE_2
+    assert all((command.epilog or "").startswith("Example: ") for command in found.values())
+
+
+@pytest.mark.parametrize("command", sorted(ISSUE_2))
+def test_every_command_has_help(command: str, run: Run) -> None:
+    ran = run(*command.split(), "--help")
+    assert ran.code == 0
+    assert "Example: " in ran.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("nonsense",),
+        ("show",),
+        ("runs", "--state", "flying"),
+        ("runs", "--wrong"),
+        ("send",),
+        ("send", "scribe", "--text-file", "/nowhere"),
+        ("send", "scribe", "--capture", "-", "--text-file", "-"),
+        ("approve", "a_0123456789abcdef"),
+        ("approve", "a_0123456789abcdef", "--yes"),
+        ("approve", "a_0123456789abcdef", "--digest", "sha256:0"),
+        ("approve", "a_012345", "a_123456", "--yes", "--digest", "sha256:0"),
+    ],
+)
+def test_a_mistake_is_one_line_a_hint_and_two(arguments: tuple[str, ...], run: Run) -> None:
+    """cli.md Output: exit code 2, "what: cause", hint; the same as JSON."""
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    first, second = ran.err.splitlines()
+    assert first.startswith("runner: cannot ")
+    assert second.startswith("hint: ")
+    ran = run(*arguments, "--json")
+    assert (ran.code, ran.out) == (2, "")
+    assert set(json.loads(ran.err)["error"]) == {"code", "message", "hint"}
+
+
+def test_a_mistake_cannot_draw_on_the_screen(run: Run) -> None:
+    """V3: what was typed is data too."""
+    ran = run("\x1b[2Jx\u202e")
+    assert "\x1b" not in ran.err
+    assert ran.err.splitlines()[0] == "runner: cannot run runner: no such command '\\\\x1b[2Jx\\\\u202e'"
+
+
+def test_a_wrong_setting_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUNNER_MODEL", "gpt")
+    ran = run("status")
+    assert ran.code == 2
+    assert ran.err.startswith("runner: cannot use setting RUNNER_MODEL: ")
+
+
+def test_nothing_typed_shows_the_help() -> None:
+    ran = spawn()
+    assert "Usage: runner" in ran.stdout + ran.stderr
+    assert ran.returncode == 2
+
+
+def test_completion_offers_ids_that_cannot_act(service: FakeService, state: Path) -> None:
+    """V3: shell completion is a screen too."""
+    service.profile_rows = [{"name": "scribe"}, {"name": "s$(reboot)"}, {"name": "s\x1b[2J"}]
+    found = spawn(
+        env={
+            "_RUNNER_COMPLETE": "complete_bash",
+            "COMP_WORDS": "runner send s",
+            "COMP_CWORD": "2",
+            "PATH": "/bin",
+            "RUNNER_STATE_DIR": str(state),
+        }
+    )
+    assert (found.stdout.split(), found.stderr) == (["scribe"], "")
+
+
+def test_completion_is_silent_without_a_supervisor(state: Path) -> None:
+    found = spawn(
+        env={
+            "_RUNNER_COMPLETE": "complete_bash",
+            "COMP_WORDS": "runner send s",
+            "COMP_CWORD": "2",
+            "PATH": "/bin",
+            "RUNNER_STATE_DIR": str(state),
+        }
+    )
+    assert (found.stdout.split(), found.stderr) == ([], "")
+
+
+def test_a_closed_pipe_is_quiet(service: FakeService, state: Path) -> None:
+    """`runner runs | head` says nothing about pipes."""
+    service.run_row["reply"] = "line\n" * 200_000
+    command = f"{shlex.quote(sys.executable)} -m runner run show {RUN} | head -1"
+    found = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert (found.stdout, found.stderr) == (f"run {RUN}  needs you (held)\n", "")
+
+
+def test_the_socket_of_a_dead_supervisor_is_nine(state: Path) -> None:
+    state.mkdir(mode=0o700)
+    bind_private(state / "control.sock").close()
+    found = spawn("status")
+    assert found.returncode == 9
+    assert found.stderr.startswith("runner: cannot reach the supervisor at ")
