@@ -80,10 +80,8 @@ def _row(columns: RowMapping) -> AuditRow:
 
 
 def _head(conn: Connection) -> _Head:
-    """The chain's end; on PostgreSQL its row lock makes writers queue up, as SQLite's write lock does."""
-    query = select(schema.meta.c.value).where(schema.meta.c.key == _HEAD).with_for_update()
-    value = conn.execute(query).scalar_one_or_none()
-    seq, digest = (value or f"0 {GENESIS}").split(" ")
+    """The chain's end; every writer holds the write lock from its start, so nobody else moves it meanwhile."""
+    seq, digest = (meta.get(conn, _HEAD) or f"0 {GENESIS}").split(" ")
     return _Head(int(seq), Digest(digest))
 
 

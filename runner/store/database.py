@@ -161,9 +161,12 @@ def _write(conn: Connection, kept: list[Record]) -> None:
 @contextmanager
 def _transaction(engine: Engine) -> Iterator[Connection]:
     with engine.begin() as conn:
+        # The write lock before the first read, so that nothing read here can be outdated by the time it is acted on. The
+        # audit's chain lets writers through one by one in any case; taken first, no two can wait for each other.
         if conn.dialect.name == "sqlite":
-            # The write lock before the first read, so that nothing read here can be outdated by the time it is acted on.
             conn.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            conn.exec_driver_sql(f"SELECT pg_advisory_xact_lock({sqlite.APPLICATION_ID})")
         yield conn
 
 
