@@ -64,7 +64,7 @@ def deny(conn: Connection, id: ApprovalId, *, who: Approver, reason: str | None 
         ApprovalExpiredError: Past its deadline.
     """
     row = _open(conn, id, verb="deny", now=now)
-    change: ApprovalChange = {"decided_by": who, "decided_at": now, "decision_reason": reason}
+    change: ApprovalChange = {"decided_by": who, "decided_at": now, "decision_reason": reason, "outcome_error": True}
     return _decide(conn, row, ApprovalEvent.DENY, change=change, now=now)
 
 
@@ -106,7 +106,7 @@ def end_for_run(conn: Connection, run: RunId, *, event: ApprovalEvent, reason: s
 def end(conn: Connection, id: ApprovalId, event: ApprovalEvent, *, reason: str, now: float) -> ApprovalRow | None:
     """Let an approval end without a person; None when it no longer could. Who approved it before, and when, stays."""
     before = rows.get(conn, id)
-    change: ApprovalChange = {"decision_reason": reason}
+    change: ApprovalChange = {"decision_reason": reason, "outcome_error": True}
     if before.decided_by is None:
         change["decided_at"] = now
     return apply(conn, id, event, now=now, change=change)

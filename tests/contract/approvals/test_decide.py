@@ -42,7 +42,7 @@ def test_a_no_gives_the_call_its_outcome_at_once(store: Store) -> None:
     with store.begin() as conn:
         now = deny(conn, row.id, who=BEN, reason="not there", now=NOW + 1)
         call = calls.get(conn, row.call)
-        assert (now.state, now.decided_by) == (ApprovalState.DENIED, BEN)
+        assert (now.state, now.decided_by, now.outcome_error) == (ApprovalState.DENIED, BEN, True)
         assert (call.outcome_error, call.outcome_at) == (True, NOW + 1)
         assert call.outcome == deliver(conn, row.id, now=NOW + 2)
         assert call.outcome is not None
@@ -93,7 +93,7 @@ def test_a_decision_at_the_deadline_expires_the_approval_instead(store: Store) -
         approve(conn, row.id, digest=row.approval_digest, who=ANNA, reason=None, now=LATE)
     assert caught.value.exit_code == 5
     now = row_of(store, row.id)
-    assert (now.state, now.decided_by, now.decided_at) == (ApprovalState.EXPIRED, None, LATE)
+    assert (now.state, now.decided_by, now.decided_at, now.outcome_error) == (ApprovalState.EXPIRED, None, LATE, True)
     with pytest.raises(ApprovalExpiredError), store.begin() as conn:
         deny(conn, row.id, who=ANNA, reason=None, now=NOW)
     assert history(store, row.id) == ["approval.request", "approval.expire"]
