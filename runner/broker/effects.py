@@ -14,7 +14,7 @@ from typing import Literal
 
 from runner.broker.plans import Job, understood
 from runner.broker.targets import Target, look, parts_of, shown
-from runner.broker.tools import Result, edited_from, written
+from runner.broker.tools import Result, written
 from runner.broker.values import MAX_FILE_BYTES, MAX_OUTCOME_BYTES, Change, Effect, Impossible, Order
 from runner.digest import digest_bytes, parse_call
 from runner.model import Digest
@@ -114,12 +114,10 @@ def _parsed(order: Order) -> Job | Impossible:
 
 
 def _is_result(order: Order, job: Job, data: bytes) -> bool:
+    """Whether these bytes are what the order makes; without its post-image only a Write says so by itself."""
     if order.post_image is not None:
         return digest_bytes(data) == order.post_image
-    if job.tool.transform is written:
-        return data == str(job.arguments["content"]).encode()
-    expected = order.pre_images[str(job.path)]
-    return edited_from(job.arguments, data, lambda candidate: digest_bytes(candidate) == expected)
+    return job.tool.transform is written and data == str(job.arguments["content"]).encode()
 
 
 def _read(root: Beneath, path: PurePosixPath) -> bytes | None:

@@ -84,29 +84,6 @@ def edited(arguments: Mapping[str, Json], old: bytes | None) -> Result | Impossi
     return Result(data=old.replace(before, after, count), replacements=count)
 
 
-def edited_from(arguments: Mapping[str, Json], new: bytes, is_pre: Callable[[bytes], bool]) -> bool:
-    """Whether `new` is what an approved Edit makes of the file that `is_pre` knows: it is undone and done again.
-
-    Only the first 256 places are tried; a deletion leaves no place to look at and is never recognised.
-    """
-    before, after = str(arguments["old_string"]).encode(), str(arguments["new_string"]).encode()
-    if all_crlf(new) and b"\r" not in before + after:
-        before, after = before.replace(b"\n", b"\r\n"), after.replace(b"\n", b"\r\n")
-    if not after:
-        return False
-    candidates = [new.replace(after, before)]
-    at = new.find(after)
-    while at >= 0 and len(candidates) <= 256:
-        candidates.append(new[:at] + before + new[at + len(after) :])
-        at = new.find(after, at + 1)
-    expected = Result(data=new)
-    for candidate in candidates:
-        made = edited(arguments, candidate)
-        if is_pre(candidate) and isinstance(made, Result) and made.data == expected.data:
-            return True
-    return False
-
-
 def is_text(data: bytes) -> bool:
     """Whether bytes are UTF-8 without NUL."""
     try:

@@ -43,8 +43,8 @@ class Impossible:
 class Order:
     """An approved call to carry out.
 
-    `raw` is the exact stored text of its input; `pre_images` is what was approved with it. `post_image`, where given, is
-    what the result must be, and lets `examine` decide every crash (B9).
+    `raw` is the exact stored text of its input; `pre_images` is what was approved with it. `post_image` is
+    the plan's: what the result must be. Without it `examine` cannot tell that an Edit happened (B9).
     """
 
     tool: str

@@ -8,6 +8,5 @@ from __future__ import annotations
 from runner.captures.bounds import BOUNDS, Bounds
 from runner.captures.images import ImageFacts, sniff
 from runner.captures.wire import from_json, parse, to_json
-from runner.captures.wire import parse as parse_capture
 
-__all__ = ["BOUNDS", "Bounds", "ImageFacts", "from_json", "parse", "parse_capture", "sniff", "to_json"]
+__all__ = ["BOUNDS", "Bounds", "ImageFacts", "from_json", "parse", "sniff", "to_json"]

@@ -38,9 +38,11 @@ _BACK = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "\\\\": "\\"}
 _ESCAPED = re.compile(r"&(?:amp|lt|gt);|\\\\|\\u\{(10[0-9A-F]{4}|[0-9A-F]{1,5})\}")
 
 _BRACKET = one_of(table.LIKE_OPEN, table.LIKE_CLOSE)
+_BLANK = "[ \t\n\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
 #: What may stand between the letters of a fake tag without a reader seeing it, and between them and its bracket.
 _UNSEEN = f"(?:{one_of(table.HIDDEN)}|{_MARK}){{0,6}}"
-_GAP = f"(?:{one_of(table.HIDDEN)}|{_MARK}|[\\s\u00a0]|{one_of(table.LIKE_SLASH)}){{0,12}}"
+#: The four classes share no character: one that fits two ways would let a sender make the search take exponential time.
+_GAP = f"(?:{one_of(table.HIDDEN)}|{_MARK}|{_BLANK}|{one_of(table.LIKE_SLASH)}){{0,12}}"
 _WORD = _UNSEEN.join(one_of(getattr(table, f"LIKE_{letter}")) for letter in "UNTRUSTED")
 _SPOOF = re.compile(f"{_BRACKET}{_GAP}{_WORD}{_UNSEEN}{_BRACKET}?|{_WORD}{_GAP}{_BRACKET}|{_BRACKET}{_UNSEEN}[│┃]")
 

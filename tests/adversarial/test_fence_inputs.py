@@ -144,8 +144,10 @@ def test_a_cut_through_a_marker_an_escape_or_a_character_leaves_the_block_whole(
         "\U000e0041" * 5_000_000,
         "&" * 1_000_000,
         "u" * 10_000_000,
+        ("<" + "\r" * 12) * 15_000,
+        ("untrusted" + "\u2028" * 12) * 10_000,
     ],
-    ids=["32", "33", "34", "35", "tags", "ampersands", "one letter"],
+    ids=["32", "33", "34", "35", "tags", "ampersands", "one letter", "gaps after a bracket", "gaps before none"],
 )
 def test_a_flood_is_cut_and_the_block_stays_bounded(text):
     prompt = compose(Capture(agent="a", text=text), ALICE, nonce=N)

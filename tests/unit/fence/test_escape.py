@@ -3,10 +3,22 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 import pytest
 
-from runner.fence import decode_hidden, hidden_counts, unescape, visible
-from runner.fence.escape import Escaped, escape_counting
+from runner.fence import decode_hidden, hidden_counts, table, unescape, visible
+from runner.fence.classes import one_of
+from runner.fence.escape import _BLANK, Escaped, escape_counting
+
+GAP_CLASSES = [
+    one_of(table.HIDDEN),
+    one_of(table.MARKS),
+    _BLANK,
+    one_of(table.LIKE_SLASH),
+    one_of(table.LIKE_OPEN, table.LIKE_CLOSE),
+]
 
 MUST_STAY = [
     "plain text, with TAB\tand\nline ends",
@@ -95,6 +107,13 @@ def test_an_imitated_marker_is_spelled_out(text, written):
     assert found.text == written
     assert found.counts.get("spoof", 0) == (0 if text == written else 1)
     assert unescape(written) == text
+
+
+def test_no_character_fits_a_gap_in_two_ways():
+    """Else a run of it between a bracket and no tag is searched in exponential time."""
+    classes = [re.compile(pattern) for pattern in GAP_CLASSES]
+    twice = {code for code in range(sys.maxunicode + 1) if sum(bool(kind.fullmatch(chr(code))) for kind in classes) > 1}
+    assert twice == set()
 
 
 def test_unescape_leaves_what_is_no_escape():
