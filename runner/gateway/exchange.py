@@ -39,6 +39,7 @@ class Exchange:
         self.method = str(scope["method"])
         self.target = bytes(scope["raw_path"])
         self.query = bytes(scope["query_string"])
+        self._version = str(scope["http_version"])
         self._headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         self.streaming = False
 
@@ -50,9 +51,11 @@ class Exchange:
         """Refuse what the CLI never sends.
 
         Raises:
-            RequestRefusedError: A body of unknown length, encoded or no JSON; an upgrade; an odd host.
+            RequestRefusedError: Another HTTP than 1.1; a body of unknown length, encoded or no JSON; an upgrade; an odd host.
         """
         length = self.header(b"content-length")
+        if self._version != "1.1":
+            raise RequestRefusedError("this door speaks HTTP/1.1")
         if not _HOST.fullmatch(self.header(b"host")):
             raise RequestRefusedError("the host header is malformed")
         if not _LENGTH.fullmatch(length) or self.header(b"transfer-encoding"):

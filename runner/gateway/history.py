@@ -26,9 +26,9 @@ class History:
 
     def note(self, tool: ToolUse, handed: Handover) -> None:
         """Remember a call whose input was replaced, unless its own input is nothing a request could carry."""
+        self._forget(tool.id)  # an id may come again: what it stood for before is not this call's
         if handed.raw == tool.raw:
             return
-        self._forget(tool.id)
         try:
             if not isinstance(parse_strict(tool.raw), dict):
                 return

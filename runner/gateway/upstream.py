@@ -102,7 +102,10 @@ class HttpUpstream:
             sleep=asyncio.sleep,
             reraise=True,
         )
-        return await retrying(ask)
+        async for attempt in retrying:
+            with attempt:
+                return await ask()
+        raise AssertionError("tenacity ends by returning or raising")
 
     async def _open(self, stack: AsyncExitStack, request: JsonObject, betas: tuple[str, ...]) -> AsyncIterator[JsonObject]:
         """One attempt, up to the first event; its connection is closed on failure, and with `stack` otherwise."""
