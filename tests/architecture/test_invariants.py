@@ -6,15 +6,21 @@ import ast
 
 import pytest
 
-from tests.architecture.tree import calls, files, name, syntax
+from tests.architecture.tree import called, files, name, syntax
 
 #: What would change the agent's permissions or its input, in the SDK's spelling and on the wire.
 LOOSENS = frozenset({"updated_permissions", "updated_input", "updatedPermissions", "updatedInput"})
 
 
 def makes_a_decision(tree: ast.Module) -> list[int]:
-    """Lines that build a `Decision`."""
-    return [line for line, what in calls(tree) if what.rsplit(".", 1)[-1] == "Decision"]
+    """Lines that build a `Decision` with a verdict of their own, not the `verdict` of something on record."""
+    found: list[int] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called(node.func).rsplit(".", 1)[-1] == "Decision":
+            verdict = next((word.value for word in node.keywords if word.arg == "verdict"), None)
+            if not (isinstance(verdict, ast.Attribute) and verdict.attr == "verdict"):
+                found.append(node.lineno)
+    return found
 
 
 def loosens(tree: ast.Module) -> list[str]:
@@ -28,9 +34,9 @@ def loosens(tree: ast.Module) -> list[str]:
 
 
 def test_only_policy_makes_a_decision() -> None:
-    """Invariant 1. The store builds one back from its row, which `policy` had made."""
+    """Invariant 1. Elsewhere one is only built back from its row, which `policy` had made."""
     makers = {name(path).split("/")[1] for path in files("runner") if makes_a_decision(syntax(path))}
-    assert makers <= {"policy", "store"}
+    assert makers == {"policy"}
 
 
 def test_no_answer_changes_the_agents_permissions_or_its_input() -> None:
@@ -46,4 +52,5 @@ def test_an_answer_that_loosens_is_caught_however_it_is_written(source: str) -> 
 
 
 def test_a_decision_made_elsewhere_is_caught() -> None:
-    assert makes_a_decision(ast.parse("model.Decision(verdict=1)\nDecision()")) == [1, 2]
+    source = "model.Decision(verdict=Verdict.ALLOW)\nDecision()\nDecision(verdict=row.verdict)"
+    assert makes_a_decision(ast.parse(source)) == [1, 2]
