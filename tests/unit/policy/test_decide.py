@@ -1,0 +1,565 @@
+"""The decision, rule by rule."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib import import_module
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
+
+from runner.digest import MalformedJsonError, call_digest, digest_json
+from runner.model import (
+    Decision,
+    Policy,
+    ResolvedPath,
+    SenderKind,
+    ToolCall,
+    ToolClass,
+    ToolScope,
+    Verdict,
+)
+from runner.policy import TOOLS, Connector, PolicyContext, SavedVerdict, decide, definition_digest
+from runner.policy.catalogue import Tool
+from runner.policy.guard import MAX_INPUT_BYTES, MAX_READ_BYTES
+from tests.helpers.builders import a_call, a_profile
+from tests.helpers.views import Broken, File, Link, TreeView
+
+VIEW = TreeView(
+    {
+        "in.txt": File(),
+        "sub/a.txt": File(),
+        "ok": Link("sub"),
+        "out": Link("../x"),
+        "big.bin": File(size=MAX_READ_BYTES + 1),
+        "fits.bin": File(size=MAX_READ_BYTES),
+        "report.docx": File(),
+        "alias": Link("report.docx"),
+        "hard": File(links=2),
+    }
+)
+NEW = "mcp__github__post_comment"
+
+
+def a_context(**changes: Any) -> PolicyContext:
+    """An owner's clean run over VIEW."""
+    return replace(PolicyContext(view=VIEW, tainted=False), **changes)
+
+
+def short(decision: Decision) -> tuple[str, int, str]:
+    """Verdict, rank and rule."""
+    return decision.verdict.value, decision.rank, decision.rule
+
+
+def test_a_confined_read_runs_and_the_decision_is_whole() -> None:
+    """R38, R46, R103; the whole value."""
+    profile = a_profile(tools=("Read", "Glob", "Grep"))
+    digest = call_digest(
+        tool="Read",
+        definition=definition_digest(TOOLS["Read"]),
+        arguments={"file_path": "ok/a.txt"},
+        paths=["/workspace/sub/a.txt"],
+    )
+
+    assert decide(a_call("Read", {"file_path": "ok/a.txt"}), profile, a_context()) == Decision(
+        verdict=Verdict.ALLOW,
+        rank=9,
+        rule="all_covered",
+        reason="Runs at once: The default policy runs every tool of this agent.",
+        strict=True,
+        call_digest=digest,
+        profile_digest=profile.digest,
+        paths=(ResolvedPath(asked="ok/a.txt", resolved=PurePosixPath("/workspace/sub/a.txt")),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("Read", {"file_path": "in.txt", "offset": 1, "limit": 2}),
+        ("Read", {"file_path": "absent.txt"}),
+        ("Glob", {"pattern": "**/*"}),
+        ("Glob", {"pattern": "*", "path": "sub"}),
+        ("Grep", {"pattern": "../x"}),
+        ("Grep", {"pattern": "x", "path": "in.txt", "glob": "*.txt", "output_mode": "content", "-n": True, "-A": 2}),
+    ],
+)
+def test_reads_inside_run(tool: str, arguments: dict[str, Any]) -> None:
+    """Issue 2 item 7; R38."""
+    assert short(decide(a_call(tool, arguments), a_profile(), a_context())) == ("allow", 6, "covered_in_manual")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("Write", {"file_path": "new/deep/x.txt", "content": ""}),
+        ("Write", {"file_path": "/workspace/in.txt", "content": "x"}),
+        ("Edit", {"file_path": "in.txt", "old_string": "a", "new_string": "b", "replace_all": True}),
+    ],
+)
+def test_everything_else_waits(tool: str, arguments: dict[str, Any]) -> None:
+    """R39, R71."""
+    assert short(decide(a_call(tool, arguments), a_profile(), a_context())) == ("ask", 7, "not_covered")
+
+
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        (a_call("Bash", {"command": "ls"}), "not_declared"),
+        (a_call("read", {"file_path": "in.txt"}), "not_declared"),
+        (a_call("MultiEdit", {"file_path": "/etc/passwd"}), "not_declared"),
+        (a_call("LS", {"path": "/"}), "not_declared"),
+        (a_call("mcp__runner__Write", {"file_path": "x", "content": ""}), "not_declared"),
+        (a_call("", {}), "not_declared"),
+        (a_call("Read", raw="not json"), "malformed"),
+        (a_call("Read", raw="[]"), "malformed"),
+        (a_call("Read", raw='{"file_path":"in.txt","file_path":"in.txt"}'), "malformed"),
+        (a_call("Read", raw='{"file_path":"in.txt","limit":NaN}'), "malformed"),
+        (a_call("Read", raw='{"file_path":"\\ud800"}'), "malformed"),
+        (a_call("Read", raw='{"a":' * 80 + "1" + "}" * 80), "malformed"),
+        (a_call("Read", {}), "malformed"),
+        (a_call("Read", {"file_path": None}), "malformed"),
+        (a_call("Read", {"file_path": 123}), "malformed"),
+        (a_call("Read", {"file_path": ["in.txt", "/etc/passwd"]}), "malformed"),
+        (a_call("Read", {"file_path": {"path": "/etc/passwd"}}), "malformed"),
+        (a_call("Read", {"file_path": "in.txt", "also": "/etc/passwd"}), "malformed"),
+        (a_call("Read", {"file_path": "in.txt", "offset": "1"}), "malformed"),
+        (a_call("Read", {"file_path": "in.txt", "offset": True}), "malformed"),
+        (a_call("Read", {"file_path": "in.txt", "offset": -1}), "malformed"),
+        (a_call("Read", {"file_path": "in.txt", "limit": 0}), "malformed"),
+        (a_call("Read", {"file_path": "in.txt", "limit": 1.5}), "malformed"),
+        (a_call("Grep", {"pattern": "x", "output_mode": "all"}), "malformed"),
+        (a_call("Grep", {"pattern": "x", "multiline": 1}), "malformed"),
+        (a_call("Edit", {"file_path": "in.txt", "old_string": "a", "new_string": "b", "backup_path": "/x"}), "malformed"),
+        (a_call("Write", {"file_path": "x", "content": "y" * MAX_INPUT_BYTES}), "too_large_to_review"),
+        (a_call("Read", {"file_path": "../x"}), "outside"),
+        (a_call("Read", {"file_path": "out"}), "outside"),
+        (a_call("Read", {"file_path": "sub"}), "not_a_file"),
+        (a_call("Read", {"file_path": "hard"}), "hard_link"),
+        (a_call("Read", {"file_path": "big.bin"}), "too_large_to_read"),
+        (a_call("Read", {"file_path": "report.docx"}), "unreadable_format"),
+        (a_call("Read", {"file_path": "alias"}), "unreadable_format"),
+        (a_call("Read", {"file_path": "TABLE.XLSX"}), "unreadable_format"),
+        (a_call("Glob", {"pattern": "*", "path": ".."}), "outside"),
+        (a_call("Glob", {"pattern": "*", "path": "in.txt"}), "not_a_directory"),
+        (a_call("Glob", {"pattern": "/etc/*"}), "pattern_outside"),
+        (a_call("Glob", {"pattern": "out/*"}), "outside"),
+        (a_call("Glob", {"pattern": "../*", "path": "sub"}), "pattern_outside"),
+        (a_call("Grep", {"pattern": "x", "path": "~"}), "home_path"),
+        (a_call("Grep", {"pattern": "x", "path": ""}), "empty_path"),
+        (a_call("Grep", {"pattern": "x", "glob": "../**"}), "pattern_outside"),
+        (a_call("Write", {"file_path": "out/x", "content": ""}), "outside"),
+        (a_call("Write", {"file_path": ".git/hooks/pre-commit", "content": ""}), "protected"),
+    ],
+)
+def test_what_is_wrong_with_a_call_refuses_it_outside_the_table(call: ToolCall, rule: str) -> None:
+    """R44, R47-R50; cases 3, 11, 18, 19, 22, 37, 39, 44, 46; L8; sdk.md §5."""
+    decision = decide(call, a_profile(), a_context())
+
+    assert short(decision) == ("deny", 0, rule)
+    assert (decision.call_digest is None) == (call.input is None)
+
+
+def test_a_tools_name_that_is_no_text_is_refused() -> None:
+    decision = decide(a_call("\ud800", {}), a_profile(tools=("Read", "\ud800")), a_context())
+
+    assert (short(decision), decision.call_digest) == (("deny", 0, "malformed"), None)
+
+
+def test_a_file_as_large_as_read_may_take_is_read() -> None:
+    assert decide(a_call("Read", {"file_path": "fits.bin"}), a_profile(), a_context()).verdict is Verdict.ALLOW
+
+
+def test_a_pattern_starts_beneath_the_searched_directory() -> None:
+    view = TreeView({"sub/out": Link("/etc"), "x.txt": File()})
+
+    assert short(decide(a_call("Glob", {"pattern": "out/*", "path": "sub"}), a_profile(), a_context(view=view)))[2] == "outside"
+    assert short(decide(a_call("Glob", {"pattern": "out/*"}), a_profile(), a_context(view=view)))[0] == "allow"
+
+
+def test_every_refusal_says_what_kind_it_is_and_not_to_retry() -> None:
+    """P12, R40, R111."""
+    blocked = decide(
+        a_call("Write", {"file_path": "x", "content": ""}), a_profile(), a_context(saved={"Write": SavedVerdict.BLOCK})
+    )
+    refused = decide(a_call("Read", {"file_path": "../x"}), a_profile(), a_context())
+
+    assert blocked.reason == "Blocked (blocked): The owner blocked this tool. Do not retry this call unchanged."
+    assert refused.reason == "Refused (outside): The path leads outside the workspace. Do not retry this call unchanged."
+
+
+# --- what is left out of the snapshot, and what must not be written ---------------------------------------------------
+
+
+def test_what_is_hidden_is_refused_for_every_tool() -> None:
+    """Cli.md `explain`; cases 41, 110."""
+    profile = a_profile(hide=(".env*", "vault/"))
+    view = TreeView({"vault/x": File(), "way": Link("vault/x"), ".env": File()})
+    calls = [
+        a_call("Read", {"file_path": ".env"}),
+        a_call("Read", {"file_path": ".ENV.local"}),
+        a_call("Read", {"file_path": "way"}),
+        a_call("Grep", {"pattern": "x", "path": "vault"}),
+        a_call("Write", {"file_path": "vault/new", "content": ""}),
+    ]
+
+    assert [short(decide(call, profile, a_context(view=view))) for call in calls] == [("deny", 0, "hidden")] * 5
+
+
+def test_what_read_does_not_include_cannot_be_read_but_may_be_proposed() -> None:
+    profile = a_profile(read=("docs/**",))
+
+    assert short(decide(a_call("Read", {"file_path": "in.txt"}), profile, a_context())) == ("deny", 0, "hidden")
+    assert short(decide(a_call("Grep", {"pattern": "x"}), profile, a_context()))[0] == "allow"
+    assert short(decide(a_call("Write", {"file_path": "out.md", "content": ""}), profile, a_context()))[0] == "ask"
+
+
+def test_a_pattern_of_a_hand_made_profile_that_is_none_refuses() -> None:
+    profile = a_profile(hide=("!",))
+
+    assert short(decide(a_call("Read", {"file_path": "in.txt"}), profile, a_context())) == ("deny", 0, "unproven")
+
+
+def test_trouble_with_the_size_of_a_file_refuses() -> None:
+    """P10."""
+
+    class Shrinking(TreeView):
+        def size(self, parts: tuple[str, ...]) -> int:
+            raise OSError(5, "planted")
+
+    view = Shrinking({"in.txt": File(), "locked": Broken()})
+
+    assert short(decide(a_call("Read", {"file_path": "in.txt"}), a_profile(), a_context(view=view)))[2] == "unproven"
+    assert short(decide(a_call("Read", {"file_path": "locked"}), a_profile(), a_context(view=view)))[2] == "unproven"
+
+
+def test_a_narrowed_tool_is_refused_elsewhere() -> None:
+    profile = a_profile(
+        scopes=(ToolScope(tool="Write", only=("made/**",)), ToolScope(tool="Edit", never=("**/migrations/**",)))
+    )
+
+    def write(path: str) -> str:
+        return short(decide(a_call("Write", {"file_path": path, "content": ""}), profile, a_context()))[2]
+
+    def edit(path: str) -> str:
+        arguments = {"file_path": path, "old_string": "a", "new_string": "b"}
+        return short(decide(a_call("Edit", arguments), profile, a_context()))[2]
+
+    assert [write("made/x"), write("ok/../made/x"), write("x")] == ["not_covered", "not_covered", "scope"]
+    assert [edit("a.py"), edit("app/migrations/1.py")] == ["not_covered", "scope"]
+
+
+def test_a_protected_name_may_be_written_where_the_profile_names_it() -> None:
+    call = a_call("Write", {"file_path": ".GitHub/workflows/ci.yml", "content": ""})
+
+    assert short(decide(call, a_profile(), a_context())) == ("deny", 0, "protected")
+    assert short(decide(call, a_profile(unprotect=(".github",)), a_context())) == ("ask", 7, "not_covered")
+
+
+# --- the table, fed from profile and context --------------------------------------------------------------------------
+
+#: Every tool of the catalogue made available, for what must hold once it is.
+EVERYTHING = {name: replace(tool, available=True) for name, tool in TOOLS.items()}
+FETCH = a_call("FetchPage", {"url": "https://example.org"})
+WRITE = a_call("Write", {"file_path": "x", "content": ""})
+FOLDER = a_call("CreateFolder", {"path": "new"})
+READ = a_call("Read", {"file_path": "in.txt"})
+
+
+@pytest.fixture
+def everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every tool were carried out already."""
+    for module in ("decide", "judge", "matrix"):
+        monkeypatch.setattr(import_module(f"runner.policy.{module}"), "TOOLS", EVERYTHING)
+
+
+@pytest.mark.usefixtures("everything")
+@pytest.mark.parametrize(
+    ("policy", "runs"),
+    [
+        (Policy.ASK, set()),
+        (
+            Policy.READ_ONLY,
+            {"Read", "Glob", "Grep", "ListFiles", "FetchPage", "WebFetch", "WebSearch", "MapSearch", "RunCode", "RunSkill"},
+        ),
+        (
+            Policy.SKIP,
+            {"Read", "Glob", "Grep", "ListFiles", "FetchPage", "WebFetch", "WebSearch", "MapSearch", "RunCode", "RunSkill"}
+            | {"CreateFolder", "CreateDocument"},
+        ),
+    ],
+)
+def test_what_each_default_policy_runs(policy: Policy, runs: set[str]) -> None:
+    """R67-R71, R76-R86, R89, C2, C12, C13."""
+    calls = {name: a_call(name, sample(tool)) for name, tool in EVERYTHING.items()}
+    profile = a_profile(tools=tuple(TOOLS), strict=False, policy=policy)
+
+    assert {name for name, call in calls.items() if decide(call, profile, a_context()).verdict is Verdict.ALLOW} == runs
+
+
+@pytest.mark.usefixtures("everything")
+def test_in_strict_only_confined_reads_run_under_any_policy() -> None:
+    """C1, C2, P6, R38, R39."""
+    for policy in Policy:
+        profile = a_profile(tools=tuple(TOOLS), policy=policy)
+        runs = {
+            name
+            for name, tool in EVERYTHING.items()
+            if decide(a_call(name, sample(tool)), profile, a_context()).verdict is Verdict.ALLOW
+        }
+        assert runs == (set() if policy is Policy.ASK else {"Read", "Glob", "Grep", "ListFiles", "RunSkill"})
+
+
+def sample(tool: Tool) -> dict[str, Any]:
+    """A valid input."""
+    values: dict[str, Any] = {"string": "x", "integer": 1, "boolean": True}
+    return {
+        argument.name: argument.choices[0] if argument.choices else values[argument.kind.value]
+        for argument in tool.arguments or ()
+        if argument.required
+    }
+
+
+@pytest.mark.usefixtures("everything")
+@pytest.mark.parametrize(
+    ("call", "profile", "context", "expected"),
+    [
+        # 1: a block beats a saved allow of the default, and everything else
+        (READ, {}, {"saved": {"Read": SavedVerdict.BLOCK}}, ("deny", 1, "blocked")),
+        # 3, 4: always allow, with and without escalation (R72, R92, R96, R97, C4)
+        (FETCH, {"strict": False}, {"saved": {"FetchPage": SavedVerdict.ALLOW}, "tainted": True}, ("ask", 3, "escalation")),
+        (FETCH, {"strict": False}, {"saved": {"FetchPage": SavedVerdict.ALLOW}}, ("allow", 4, "saved_allow")),
+        (WRITE, {"strict": False}, {"saved": {"Write": SavedVerdict.ALLOW}, "tainted": True}, ("allow", 4, "saved_allow")),
+        (
+            FETCH,
+            {"strict": False, "unattended": True},
+            {"saved": {"FetchPage": SavedVerdict.ALLOW}, "tainted": True},
+            ("deny", 3, "escalation"),
+        ),
+        # 5: needs approval, under any policy (R73, R91)
+        (READ, {"strict": False, "policy": Policy.SKIP}, {"saved": {"Read": SavedVerdict.ASK}}, ("ask", 5, "saved_ask")),
+        # 6, 7: something in the turn needs approval
+        (READ, {"strict": False}, {}, ("allow", 6, "covered_in_manual")),
+        (READ, {"tools": ("Read", "Glob")}, {"saved": {"Glob": SavedVerdict.ASK}}, ("allow", 6, "covered_in_manual")),
+        (READ, {"tools": ("Read", NEW)}, {}, ("allow", 6, "covered_in_manual")),
+        (WRITE, {"strict": False, "policy": Policy.SKIP}, {}, ("ask", 7, "not_covered")),
+        (READ, {"policy": Policy.ASK, "tools": ("Read",)}, {}, ("ask", 7, "not_covered")),
+        # 8: escalation, with and without someone to ask
+        (FETCH, {"strict": False}, {"tainted": True}, ("ask", 8, "escalation")),
+        (FETCH, {"strict": False, "tools": ("FetchPage",)}, {"tainted": True}, ("ask", 8, "escalation")),
+        (FETCH, {"strict": False, "unattended": True}, {"tainted": True}, ("deny", 8, "escalation")),
+        (FETCH, {"strict": False}, {"tainted": True, "reachable_person": False}, ("deny", 8, "escalation")),
+        # 9: every offered tool runs
+        (READ, {"tools": ("Read", "Glob")}, {}, ("allow", 9, "all_covered")),
+        (READ, {"tools": ("Read", "Write")}, {"saved": {"Write": SavedVerdict.BLOCK}}, ("allow", 9, "all_covered")),
+        # strict floor (C1, C2, C4)
+        (FETCH, {"tools": ("Read", "FetchPage")}, {}, ("ask", 0, "strict")),
+        (FOLDER, {"tools": ("CreateFolder",), "policy": Policy.SKIP}, {}, ("ask", 0, "strict")),
+        (FOLDER, {"tools": ("CreateFolder",), "policy": Policy.SKIP, "strict": False}, {}, ("allow", 9, "all_covered")),
+        (WRITE, {}, {"saved": {"Write": SavedVerdict.ALLOW}}, ("ask", 7, "not_covered")),
+        (READ, {"policy": Policy.ASK}, {"saved": {"Read": SavedVerdict.ALLOW}}, ("ask", 7, "not_covered")),
+        (READ, {}, {"saved": {"Read": SavedVerdict.ALLOW}}, ("allow", 6, "covered_in_manual")),
+        # ceiling falls to ask, not to the middle (R75, C7)
+        (READ, {"policy": Policy.SKIP, "tools": ("Read",)}, {"max_policy": Policy.READ_ONLY}, ("ask", 0, "ceiling")),
+        (READ, {"policy": Policy.READ_ONLY, "tools": ("Read",)}, {"max_policy": Policy.READ_ONLY}, ("allow", 9, "all_covered")),
+        (READ, {"policy": Policy.READ_ONLY, "tools": ("Read",)}, {"max_policy": Policy.ASK}, ("ask", 0, "ceiling")),
+        (
+            WRITE,
+            {"policy": Policy.SKIP, "strict": False},
+            {"max_policy": Policy.ASK, "saved": {"Write": SavedVerdict.ALLOW}},
+            ("allow", 4, "saved_allow"),
+        ),
+        # no policy of its own: the owner's, ask until set (R66, R67)
+        (READ, {"policy": None, "tools": ("Read",)}, {}, ("ask", 7, "not_covered")),
+        (READ, {"policy": None, "tools": ("Read",)}, {"owner_policy": Policy.READ_ONLY}, ("allow", 9, "all_covered")),
+        # nobody to ask (L5)
+        (WRITE, {"unattended": True}, {}, ("deny", 0, "no_channel")),
+        (WRITE, {}, {"reachable_person": False}, ("deny", 0, "no_channel")),
+        (READ, {"unattended": True}, {}, ("allow", 6, "covered_in_manual")),
+        # a connector offered: sensitive by itself (R105), manual (R88)
+        (
+            FETCH,
+            {"strict": False, "tools": ("FetchPage", NEW)},
+            {"tainted": True, "sensitive": False},
+            ("ask", 8, "escalation"),
+        ),
+        (FETCH, {"strict": False, "tools": ("FetchPage",)}, {"tainted": True, "sensitive": False}, ("allow", 9, "all_covered")),
+    ],
+)
+def test_profile_and_context_reach_the_table(
+    call: ToolCall, profile: dict[str, Any], context: dict[str, Any], expected: tuple[str, int, str]
+) -> None:
+    """R66-R75, R88-R102, C1-C7; P2, P3."""
+    tools = profile.pop("tools", ("Read", "Glob", "Write", "FetchPage"))
+
+    assert short(decide(call, a_profile(tools=tools, **profile), a_context(**context))) == expected
+
+
+@pytest.mark.usefixtures("everything")
+@pytest.mark.parametrize("tainted", [False, True])
+@pytest.mark.parametrize("sensitive", [False, True])
+@pytest.mark.parametrize("call", [FETCH, READ])
+@pytest.mark.parametrize("attended", [False, True])
+def test_only_all_three_legs_escalate(tainted: bool, sensitive: bool, call: ToolCall, attended: bool) -> None:
+    """P3, R92, R93: the truth table, attended and not."""
+    profile = a_profile(tools=("Read", "FetchPage"), strict=False)
+    decision = decide(call, profile, a_context(tainted=tainted, sensitive=sensitive, reachable_person=attended))
+
+    if tainted and sensitive and call is FETCH:
+        assert short(decision) == ("ask" if attended else "deny", 8, "escalation")
+    else:
+        assert decision.verdict is Verdict.ALLOW
+
+
+@pytest.mark.usefixtures("everything")
+def test_no_setting_makes_a_contacts_run_looser_than_strict() -> None:
+    """P6, R55, C4, C15, invariant 10: brute force."""
+    for policy in (*Policy, None):
+        for owner in Policy:
+            for name, tool in EVERYTHING.items():
+                profile = a_profile(
+                    tools=tuple(TOOLS), strict=False, policy=policy, allow_unconfined_tools=True, allow_replies=True
+                )
+                saved = dict.fromkeys(TOOLS, SavedVerdict.ALLOW)
+                context = a_context(sender=SenderKind.CONTACT, owner_policy=owner, saved=saved, sensitive=False)
+                decision = decide(a_call(name, sample(tool)), profile, context)
+                assert decision.strict
+                assert decision.verdict is not Verdict.ALLOW or tool.confined_read, name
+
+
+def test_a_run_is_strict_unless_everything_says_it_is_not() -> None:
+    """Design.md §6; R37, R55."""
+    loose = a_profile(strict=False)
+    cases: list[tuple[Any, dict[str, Any], bool]] = [
+        (a_profile(), {}, True),
+        (loose, {}, False),
+        (loose, {"sender": SenderKind.CONTACT}, True),
+        (loose, {"sender": "owner"}, True),
+        (loose, {"thread_tainted": True}, True),
+        (loose, {"tainted": True}, False),
+        (replace(loose, strict=0), {}, True),  # type: ignore[arg-type]
+    ]
+
+    for profile, context, strict in cases:
+        assert decide(READ, profile, a_context(**context)).strict is strict, context
+
+
+def test_a_value_nobody_knows_counts_as_the_strictest() -> None:
+    """P10, invariant 1."""
+    loose = a_profile(strict=False, tools=("Read",))
+    odd: Any = "allow"
+
+    assert short(decide(READ, loose, a_context(saved={"Read": odd}))) == ("deny", 0, "silence")
+    assert short(decide(READ, replace(loose, policy=odd), a_context())) == ("ask", 7, "not_covered")
+    assert short(decide(READ, loose, a_context(max_policy=odd))) == ("ask", 0, "ceiling")
+    assert short(decide(READ, replace(loose, unattended=odd, policy=Policy.ASK), a_context())) == ("deny", 0, "no_channel")
+
+
+# --- tools nobody declared ---------------------------------------------------------------------------------------------
+
+
+def test_an_undeclared_tool_of_the_profile_is_the_worst_case() -> None:
+    """R89, C3, P5, P7."""
+    profile = a_profile(tools=("Read", NEW), strict=False, policy=Policy.SKIP)
+    call = a_call(NEW, {"body": "hello", "readOnlyHint": True})
+
+    assert short(decide(call, profile, a_context())) == ("ask", 7, "not_covered")
+    assert short(decide(call, profile, a_context(reachable_person=False))) == ("deny", 0, "no_channel")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"path": "/etc/passwd"},
+        {"edits": [{"file_path": "../x"}]},
+        {"a": {"b": {"targetDirectory": "~"}}},
+        {"anything": "/etc/passwd"},
+        {"anything": ["../../x"]},
+        {"anything": "file:///etc/passwd"},
+        {"anything": "a/../../b"},
+        {"outputFile": "x\0y"},
+    ],
+)
+def test_what_looks_like_a_path_in_it_must_be_inside(arguments: dict[str, Any]) -> None:
+    """R50, case 19: nested too."""
+    decision = decide(a_call(NEW, arguments), a_profile(tools=(NEW,)), a_context())
+
+    assert (decision.verdict, decision.rank) == (Verdict.DENY, 0)
+
+
+def test_what_looks_like_a_path_and_is_inside_or_is_none_is_for_a_person() -> None:
+    arguments = {"path": "sub/a.txt", "url": "https://example.org/a/../b", "body": "/shrug it off", "n": 1, "x": None}
+    decision = decide(a_call(NEW, arguments), a_profile(tools=(NEW,)), a_context())
+
+    assert decision.verdict is Verdict.ASK
+    assert [str(path.resolved) for path in decision.paths] == ["/workspace/sub/a.txt"]
+
+
+def test_a_declared_connector_tool_counts_as_declared_while_its_definition_is_the_pinned_one() -> None:
+    """P5: one byte of the definition changes, and it is the worst case again."""
+    name = "mcp__github__read_diff"
+    tool = Tool(
+        name=name,
+        description="",
+        arguments=None,
+        tool_class=ToolClass.READ,
+        reversible=True,
+        egress=False,
+        covered_from=Policy.READ_ONLY,
+    )
+    pin, other = digest_json("test", "a"), digest_json("test", "b")
+    profile = a_profile(tools=(name,))
+
+    def verdict(**connector: Any) -> tuple[str, int, str]:
+        fields: dict[str, Any] = {"tool": tool, "pinned": pin, "offered": pin} | connector
+        return short(decide(a_call(name, {}), profile, a_context(connectors={name: Connector(**fields)})))
+
+    assert verdict() == ("allow", 6, "covered_in_manual")
+    assert verdict(offered=other) == ("ask", 7, "not_covered")
+    assert verdict(tool=replace(tool, name="mcp__github__other")) == ("ask", 7, "not_covered")
+
+
+def test_a_tool_that_is_not_carried_out_yet_is_refused() -> None:
+    profile = a_profile(tools=tuple(TOOLS))
+
+    rules = {
+        name: short(decide(a_call(name, sample(tool)), profile, a_context()))
+        for name, tool in TOOLS.items()
+        if not tool.available
+    }
+
+    assert set(rules.values()) == {("deny", 0, "not_available")}
+    assert {name for name, tool in TOOLS.items() if tool.available} == {"Read", "Glob", "Grep", "Write", "Edit"}
+
+
+def test_an_input_without_a_canonical_form_is_refused() -> None:
+    call = ToolCall(tool=NEW, raw=json.dumps({}), input={"n": 2**70})
+
+    decision = decide(call, a_profile(tools=(NEW,)), a_context())
+
+    assert (short(decision), decision.call_digest) == (("deny", 0, "malformed"), None)
+    with pytest.raises(MalformedJsonError):
+        digest_json("x", {"n": 2**70})
+
+
+def test_digests_of_calls_differ_where_the_calls_do() -> None:
+    """B2, B3, case 56."""
+    profile = a_profile(tools=("Read", "Grep", NEW))
+    inputs: list[dict[str, Any]] = [{}, {"x": None}, {"x": ""}, {"x": 0}, {"x": "e\u0301"}, {"x": "\u00e9"}, {"y": None}]
+
+    digests = [decide(a_call(NEW, value), profile, a_context()).call_digest for value in inputs]
+
+    assert len({*digests, None}) == len(inputs) + 1
+
+
+def test_the_same_text_leading_elsewhere_is_another_call() -> None:
+    """B2: resolved paths are bound."""
+    here, there = TreeView({"l": Link("a"), "a": File()}), TreeView({"l": Link("b"), "b": File()})
+    call = a_call("Read", {"file_path": "l"})
+
+    assert (
+        decide(call, a_profile(), a_context(view=here)).call_digest
+        != decide(call, a_profile(), a_context(view=there)).call_digest
+    )
