@@ -11,7 +11,7 @@ from typing import TypeAlias
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route as Mounted
 
 from runner.api.access import People, check_access, refuse_browsers
@@ -21,6 +21,8 @@ from runner.api.peer import PEER, Peer
 from runner.api.routes import ROUTES, Route
 from runner.api.service import Service
 from runner.errors import NotFoundError, RunnerError, UsageError
+from runner.model import Json
+from runner.render import json_document
 
 _Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -41,24 +43,29 @@ def _endpoint(service: Service, people: People, route: Route) -> _Endpoint:
         refuse_browsers(request.headers)
         body = await read_body(request, cap=route.cap) if route.cap else {}
         ask = Ask(peer=peer, raw_ref=request.path_params.get("ref", ""), params=request.query_params, body=body)
-        return JSONResponse(await route.handler(service, ask))
+        return _answer(await route.handler(service, ask))
 
     return called
+
+
+def _answer(value: Json, *, status: int = 200) -> Response:
+    """ASCII JSON: a record that holds a lone surrogate is answered too."""
+    return Response(json_document(value, compact=True), status_code=status, media_type="application/json")
 
 
 def _answer_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, RunnerError):
         return _answer_bug(request, error)
-    return JSONResponse(error_body(error), status_code=error.http_status)
+    return _answer(error_body(error), status=error.http_status)
 
 
 def _answer_http(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     known: RunnerError = NotFoundError("cannot find this route") if status == 404 else UsageError("cannot use this method here")
-    return JSONResponse(error_body(known), status_code=status)
+    return _answer(error_body(known), status=status)
 
 
 def _answer_bug(_: Request, error: Exception) -> Response:
     """A bug of ours: its text stays in the log."""
     bug = RunnerError(f"cannot answer: {type(error).__name__} in the supervisor", resolution="its log has the traceback")
-    return JSONResponse(error_body(bug), status_code=500)
+    return _answer(error_body(bug), status=500)

@@ -16,6 +16,7 @@ import httpx2
 from runner.api.errors import error_from
 from runner.errors import RunnerError, SupervisorUnavailableError
 from runner.model import Json, JsonObject
+from runner.render import json_document
 
 #: Seconds for an ordinary answer; a wait adds its own.
 PATIENCE = 60.0
@@ -69,7 +70,8 @@ class Client:
         Raises:
             RunnerError: As the supervisor raised it.
         """
-        return self._call("POST", segments, json=body, patience=PATIENCE)
+        content = json_document(body, compact=True).encode()
+        return self._call("POST", segments, content=content, headers={"Content-Type": "application/json"}, patience=PATIENCE)
 
     def record(self, *segments: str) -> JsonObject:
         """Read one object."""

@@ -82,8 +82,9 @@ def read_input(name: str, *, option: str, limit: int) -> bytes:
         else:
             with Path(name).open("rb") as file:
                 data = file.read(limit + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read {option} {name}: {error.strerror}", resolution="check the path") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL or a surrogate in the name
+        cause = error.strerror if isinstance(error, OSError) else "that is no file name"
+        raise UsageError(f"cannot read {option} {name}: {cause}", resolution="check the path") from None
     if len(data) > limit:
         raise UsageError(f"cannot read {option} {name}: it is over {limit} bytes", resolution="send less")
     return data

@@ -32,27 +32,27 @@ def show_block(text: str, *, width: int | None = None) -> list[str]:
         text: What was received.
         width: Columns of the screen; a longer line goes on behind `CONTINUED`. None: lines are as long as they are.
     """
-    room = None if width is None else max(width - width_of(GUTTER), _NARROWEST)
-    lines: list[str] = []
-    for line in show_lines(text):
-        head, *rest = [line] if room is None else _fold(line, room)
-        lines.append(GUTTER + head)
-        lines.extend(CONTINUED + piece for piece in rest)
-    return lines
+    return [piece for line in show_lines(text) for piece in _folded(line, first=GUTTER, width=width)]
 
 
 def show_fields(fields: Mapping[str, Json], *, width: int | None = None) -> list[str]:
     """A tool's exact input, a field at a time: our line names field and kind, the gutter holds the value (V2, A29, A30).
 
-    Text is shown as text; anything else as JSON. The number of characters stands in the head line, so that a value that ends in
-    newlines or holds a copy of a head line is still read one way only.
+    A name is the model's too, so the head line begins with a word of ours. Text is shown as text, anything else as JSON,
+    each with its number of characters.
     """
     lines: list[str] = []
     for name, value in fields.items():
         kind, text = _kind(value)
-        lines.append(f"{show_inline(name)}: {kind}")
+        lines.extend(_folded(f"field {show_inline(name)}: {kind}", first="", width=width))
         lines.extend(show_block(text, width=width))
     return lines
+
+
+def _folded(line: str, *, first: str, width: int | None) -> list[str]:
+    """A display line in pieces that fit, `first` before it and the mark of a continuation before the rest."""
+    head, *rest = [line] if width is None else _fold(line, max(width - width_of(GUTTER), _NARROWEST))
+    return [first + head, *(CONTINUED + piece for piece in rest)]
 
 
 def _kind(value: Json) -> tuple[str, str]:

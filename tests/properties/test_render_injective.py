@@ -118,7 +118,10 @@ def test_a_tools_input_reads_back(fields: dict[str, object], width: int | None) 
     found: dict[str, object] = {}
     lines = show_fields(fields, width=width)  # type: ignore[arg-type]
     while lines:
-        head = re.fullmatch(r"(.*): (text|JSON), \d+ characters?", lines.pop(0), re.DOTALL)
+        first = lines.pop(0)
+        while lines[0].startswith("┊ "):
+            first += lines.pop(0)[2:]
+        head = re.fullmatch(r"field (.*): (text|JSON), \d+ characters?", first, re.DOTALL)
         assert head is not None
         body = ""
         while lines and lines[0].startswith(("│ ", "┊ ")):

@@ -18,15 +18,27 @@ from runner.model import OWNER, Capture
 from tests.helpers.fake_service import APPROVAL, CAPTURE, DIGEST, RUN, FakeService, served
 
 
-@pytest.fixture
-def service() -> FakeService:
-    return FakeService()
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeService, Path]]:
+    """One socket for all tests: a server takes longer to stop than most tests take."""
+    fake = FakeService()
+    directory = tmp_path_factory.mktemp("run")
+    directory.chmod(0o700)
+    with served(fake, directory) as path:
+        yield fake, path
 
 
 @pytest.fixture
-def path(service: FakeService, tmp_path: Path) -> Iterator[Path]:
-    with served(service, tmp_path / "run") as found:
-        yield found
+def service(shared: tuple[FakeService, Path]) -> FakeService:
+    fake, _ = shared
+    vars(fake).clear()
+    vars(fake).update(vars(FakeService()))
+    return fake
+
+
+@pytest.fixture
+def path(shared: tuple[FakeService, Path], service: FakeService) -> Path:
+    return shared[1]
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from runner.cli.main import main
-from runner.settings import CONTROL_SOCKET
 from tests.helpers.fake_service import FakeService, served
 
 
@@ -31,7 +30,7 @@ class Ran(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A state directory that no other test or person uses."""
+    """A state directory that no other test or person uses, and in which no supervisor answers."""
     for name in [name for name in os.environ if name.startswith(("RUNNER_", "XDG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -39,12 +38,24 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
-@pytest.fixture
-def service(state: Path) -> Iterator[FakeService]:
+@pytest.fixture(scope="package")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeService, Path]]:
+    """One socket for all tests: a server takes longer to stop than most tests take."""
     fake = FakeService()
-    with served(fake, state) as path:
-        assert path == state / CONTROL_SOCKET
-        yield fake
+    directory = tmp_path_factory.mktemp("state")
+    directory.chmod(0o700)
+    with served(fake, directory):
+        yield fake, directory
+
+
+@pytest.fixture
+def service(shared: tuple[FakeService, Path], state: Path, monkeypatch: pytest.MonkeyPatch) -> FakeService:
+    """A supervisor that knows only what a new one knows."""
+    fake, directory = shared
+    vars(fake).clear()
+    vars(fake).update(vars(FakeService()))
+    monkeypatch.setenv("RUNNER_STATE_DIR", str(directory))
+    return fake
 
 
 @pytest.fixture

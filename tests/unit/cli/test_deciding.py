@@ -31,7 +31,7 @@ def test_approve_waits_for_the_outcome(run: Run, service: FakeService) -> None:
     """K3."""
     ran = run("approve", APPROVAL, "--yes", "--digest", DIGEST, "--wait")
     assert ran.code == 0
-    assert ran.out.splitlines()[2:] == ["  state    done", "outcome: text, 14 characters", "│ wrote 10 bytes"]
+    assert ran.out.splitlines()[2:] == ["  state    done", "field outcome: text, 14 characters", "│ wrote 10 bytes"]
 
 
 @pytest.mark.parametrize(("after", "code"), [("done", 0), ("failed", 1), ("unknown", 1), ("stale", 5)])

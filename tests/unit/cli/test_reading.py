@@ -59,7 +59,7 @@ def test_a_card_holds_everything_that_is_decided(run: Run, service: FakeService)
         "asked    Write changes files, and this run is strict.",
         "path     /workspace/summary.md leads to /workspace/summary.md",
         "warning  the file is executable",
-        "content: text, 10 characters\n│ # Summary\n│ \n",
+        "field content: text, 10 characters\n│ # Summary\n│ \n",
         "│ +++ /workspace/summary.md\n│ @@ -0,0 +1 @@\n│ +# Summary\n",
         f"digest   {DIGEST}",
         f"call     {CALL_DIGEST}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -94,7 +95,7 @@ def test_nothing_typed_shows_the_help() -> None:
     assert ran.returncode == 2
 
 
-def test_completion_offers_ids_that_cannot_act(service: FakeService, state: Path) -> None:
+def test_completion_offers_ids_that_cannot_act(service: FakeService) -> None:
     """V3: shell completion is a screen too."""
     service.profile_rows = [{"name": "scribe"}, {"name": "s$(reboot)"}, {"name": "s\x1b[2J"}]
     found = spawn(
@@ -103,7 +104,7 @@ def test_completion_offers_ids_that_cannot_act(service: FakeService, state: Path
             "COMP_WORDS": "runner send s",
             "COMP_CWORD": "2",
             "PATH": "/bin",
-            "RUNNER_STATE_DIR": str(state),
+            "RUNNER_STATE_DIR": os.environ["RUNNER_STATE_DIR"],
         }
     )
     assert (found.stdout.split(), found.stderr) == (["scribe"], "")
@@ -116,7 +117,7 @@ def test_completion_is_silent_without_a_supervisor(state: Path) -> None:
             "COMP_WORDS": "runner send s",
             "COMP_CWORD": "2",
             "PATH": "/bin",
-            "RUNNER_STATE_DIR": str(state),
+            "RUNNER_STATE_DIR": os.environ["RUNNER_STATE_DIR"],
         }
     )
     assert (found.stdout.split(), found.stderr) == ([], "")

@@ -79,11 +79,11 @@ def test_a_long_line_goes_on_behind_its_own_mark() -> None:
 def test_a_calls_input_is_shown_field_by_field() -> None:
     """V1, V2, A29."""
     assert show_fields({"file_path": "a\u202e.md", "replace_all": True, "content": "x\ny"}) == [
-        "file_path: text, 5 characters",
+        "field file_path: text, 5 characters",
         GUTTER + "a\\u{202e}.md",
-        "replace_all: JSON, 4 characters",
+        "field replace_all: JSON, 4 characters",
         GUTTER + "true",
-        "content: text, 3 characters",
+        "field content: text, 3 characters",
         GUTTER + "x",
         GUTTER + "y",
     ]
