@@ -18,7 +18,7 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 INVARIANTS = 14
 
 
-def tests_in_text(text: str) -> list[str]:
+def named_tests(text: str) -> list[str]:
     """Names of tests in a document: a name in backticks that starts as tests do."""
     return re.findall(r"`(test_\w+)`", text)
 
@@ -33,19 +33,19 @@ def rows(text: str, heading: str) -> list[list[str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_test_a_page_names_exists(page: Path) -> None:
     known = {test.rpartition("::")[2] for test in every_test()}
-    assert set(tests_in_text(page.read_text(encoding="utf-8"))) - known == set()
+    assert set(named_tests(page.read_text(encoding="utf-8"))) - known == set()
 
 
 def test_every_invariant_has_a_line_with_a_test() -> None:
     """design.md §5."""
-    found = {int(cells[0]): bool(tests_in_text(cells[2])) for cells in rows(ARCHITECTURE, "Invariants")}
+    found = {int(cells[0]): bool(named_tests(cells[2])) for cells in rows(ARCHITECTURE, "Invariants")}
     assert found == dict.fromkeys(range(1, INVARIANTS + 1), True)
 
 
 def test_every_stopped_attack_names_the_test_that_tries_it() -> None:
     found = rows(THREATS, "What is tried and what stops it")
     assert len(found) > 10
-    assert [cells[0] for cells in found if len(cells) != 3 or not tests_in_text(cells[2])] == []
+    assert [cells[0] for cells in found if len(cells) != 3 or not named_tests(cells[2])] == []
 
 
 def test_what_is_not_stopped_is_said_plainly() -> None:
