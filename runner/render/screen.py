@@ -16,7 +16,6 @@ from typing import TextIO, TypeAlias
 
 from rich import box
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -111,7 +110,9 @@ class Screen:
             table.add_column(show_text(header), overflow="fold")
         for row in rows:
             table.add_row(*(_cell(part, limit) for part in row))
-        self._out.print(Padding(table, (0, 0)))
+        with self._out.capture() as captured:
+            self._out.print(table)
+        self.part([line.rstrip() for line in captured.get().splitlines()])
 
     def parts(self, draw: Callable[[], None]) -> list[list[str]]:
         """What `draw` would show, cut into parts that fit the terminal, for `lines` that are read one part at a time (V4)."""
