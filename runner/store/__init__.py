@@ -4,7 +4,7 @@ Queries are functions of the modules `profiles`, `captures`, `runs`, `segments`,
 and `meta`; each takes the connection of a transaction that `Store` began.
 """
 
-from runner.store.database import Connection, Store, keep
+from runner.store.database import Connection, Engine, Store, keep
 from runner.store.rows import (
     ApprovalRow,
     Approver,
@@ -24,6 +24,7 @@ __all__ = [
     "CallRow",
     "CaptureRow",
     "Connection",
+    "Engine",
     "ProfileRow",
     "RunRow",
     "SegmentRow",

@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from runner.errors import StoreError
 from runner.store import migrate, sqlite
 
-__all__ = ["Connection", "Store", "keep"]
+__all__ = ["Connection", "Engine", "Store", "keep"]
 
 P = ParamSpec("P")
 T = TypeVar("T")

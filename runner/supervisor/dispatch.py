@@ -24,7 +24,7 @@ from runner.errors import StoreError
 from runner.model import Attempt, RunId
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
+    from runner.store import Connection, Engine
 
 QUEUE = "segments"
 WORKFLOW = "segment"

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
+from runner.cli.main import make_app
 from runner.lifecycle import APPROVAL, RUN, ApprovalState, RunState
 from scripts.make_diagrams import arrows, diagram, filled, states_page
 from tests.architecture.tree import ROOT, every_test
@@ -99,6 +101,43 @@ def test_every_make_command_in_the_docs_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     named = set(re.findall(r"(?:^|`)(?:YES=1 )?make ([a-z-]+)", text, re.MULTILINE))
     assert named - targets == set()
+
+
+def commands_in(text: str) -> list[list[str]]:
+    """Lines of a page's blocks that call `runner`, split into words, without what a person puts in."""
+    lines = re.findall(r"^runner ([^\n]*)", text, re.MULTILINE)
+    return [line.partition("  ")[0].split() for line in lines]
+
+
+def unknown_to_the_command_line(words: list[str]) -> list[str]:
+    """Verbs and options of a call that `runner` does not have."""
+    command: object = typer.main.get_command(make_app())
+    while words and (verb := getattr(command, "commands", {}).get(words[0])):
+        command, words = verb, words[1:]
+    if hasattr(command, "commands"):
+        return words[:1] or ["(nothing)"]
+    known = {option for parameter in command.params for option in parameter.opts}  # type: ignore[attr-defined]
+    return [word for word in words if word.startswith("-") and word not in known]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_runner_command_in_the_docs_exists(page: Path) -> None:
+    found = commands_in(page.read_text(encoding="utf-8"))
+    assert [" ".join(words) for words in found if unknown_to_the_command_line(words)] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "unknown"),
+    [
+        ("run show r_1", []),
+        ("send scribe --note x --wait", []),
+        ("run", ["(nothing)"]),
+        ("runs --no-such", ["--no-such"]),
+        ("reboot now", ["reboot"]),
+    ],
+)
+def test_a_command_that_does_not_exist_is_caught(words: str, unknown: list[str]) -> None:
+    assert unknown_to_the_command_line(words.split()) == unknown
 
 
 def test_make_help_lists_every_command() -> None:

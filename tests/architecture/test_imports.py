@@ -106,6 +106,12 @@ def test_a_planted_breach_of_each_contract_is_caught(tmp_path: Path) -> None:
     assert contracts(tmp_path) == dict.fromkeys(contracts(ROOT), "BROKEN")
 
 
+def test_every_folder_of_the_package_is_seen_by_the_contracts() -> None:
+    """A folder without `__init__.py` imports fine, and import-linter looks past it."""
+    folders = {path.parent for path in files("runner")}
+    assert {name(folder) for folder in folders if not (folder / "__init__.py").exists()} == set()
+
+
 def test_no_door_within_the_containers_reach_leads_to_an_effect() -> None:
     """Invariant 13: the agent's handlers and the gateway cannot call the broker, not even through a third room."""
     assert contracts(ROOT)["What the container can reach cannot reach the broker"] == "KEPT"
