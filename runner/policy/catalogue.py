@@ -44,7 +44,7 @@ TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite ToolSearch 
 #: Tools of the CLI, present and past, that no profile may list (design.md §7; cases 44, 71, 84).
 NEVER = frozenset(_OF_THE_CLI.split())
 
-_CONNECTOR = re.compile(r"mcp__(?!runner__)[A-Za-z0-9-]{1,40}__[A-Za-z0-9_-]{1,64}")
+_CONNECTOR = re.compile(r"mcp__(?!runner__|mcp__)[A-Za-z0-9-]{1,40}__[A-Za-z0-9_-]{1,64}")
 _OWN = f"mcp__{SERVER}__"
 
 
