@@ -16,7 +16,7 @@ from runner.cli.stage import AGENT, NOTES, Stage, stage
 from runner.errors import RunnerError
 from runner.lifecycle import RUN_ENDS
 from runner.model import JsonObject
-from runner.render import Screen, Styled, show_approvals, show_block, show_card, show_run
+from runner.render import Screen, Styled, show_approvals, show_block, show_card, show_input, show_run
 from runner.render.values import objects_at, text_at, texts_at, tool_name
 
 NOTE = "Summarise notes.md into summary.md"
@@ -110,7 +110,8 @@ class _Play:
         words = {"allow": Styled("ran", "green", 8), "ask": Styled("waits", "yellow", 8), "deny": Styled("denied", "red", 8)}
         for call in objects_at(run, "calls"):
             word = words.get(text_at(call, "verdict"), Styled("?", "red", 8))
-            self._screen.say("  ", word, Styled(tool_name(text_at(call, "tool")), "bold"), ": ", text_at(call, "reason"))
+            self._screen.say("  ", word, Styled(tool_name(text_at(call, "tool")), "bold"), f" {show_input(call)}")
+            self._screen.say(Styled("", "", 10), Styled(text_at(call, "reason"), "dim"))
 
     def _decide(self, client: Client, ref: str) -> None:
         self._act("the write waits in the queue; nothing is written yet", "runner", "approvals")

@@ -68,8 +68,8 @@ def _waiting(run: JsonObject) -> list[str]:
 def _progress(run: JsonObject) -> str:
     """What is new to a person: the state, what it does, whom it waits for."""
     doing = str(run.get("progress") or run.get("state") or "")
-    waiting = _waiting(run)
-    return f"{doing}; waits for you: {' '.join(waiting)}" if waiting else doing
+    missing = [ref for ref in _waiting(run) if ref not in doing]
+    return f"{doing}: {' '.join(missing)}" if missing else doing
 
 
 def _tell(screen: Screen, run: JsonObject, news: str, *, seconds: float) -> None:

@@ -12,7 +12,7 @@ from runner.cli.shared import SUPERVISOR, JsonFlag
 from runner.errors import NotFoundError
 from runner.model import Json, JsonObject
 from runner.render import Screen, Styled
-from runner.render.values import text_at
+from runner.render.values import size, text_at
 from runner.settings import load_settings
 
 if TYPE_CHECKING:
@@ -54,8 +54,10 @@ def _show(screen: Screen, info: DataclassInstance) -> None:
     if screen.json:
         screen.document(record)
         return
-    for name in record:
-        screen.say("  ", Styled(name.replace("_", " "), "dim", 16), text_at(record, name))
+    for name in (name for name in record if record[name] is not None):
+        value = record[name]
+        shown = size(value) if name == "size" and isinstance(value, int) else text_at(record, name)
+        screen.say("  ", Styled(name.replace("_", " "), "dim", 16), shown)
 
 
 def _plain(value: object) -> Json:

@@ -28,9 +28,9 @@ def approvals(
     everything: Annotated[bool, typer.Option("--all", help="Decided ones too.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """List the calls that wait for a person."""
+    """List the calls that wait for a person, oldest first."""
     screen = Screen(json=json)
-    wanted = [item.value for item in state] if state else None if everything else [ApprovalState.PENDING.value]
+    wanted = [item.value for item in (ApprovalState if everything else state or ())] or None
     with connect() as client:
         found = as_object(client.get("approvals", run=need_ref(run) if run else None, state=wanted))
     if json:

@@ -78,11 +78,21 @@ def _tail(screen: Screen, approval: JsonObject, now: datetime) -> None:
     if outcome:
         screen.say(Styled("outcome", "bold"))
         screen.lines(show_fields(outcome if isinstance(outcome, dict) else {"outcome": outcome}, width=screen.width))
+    if decided := text_at(approval, "decided_by"):
+        said = text_at(approval, "decision_reason")
+        _field(screen, "decided", "by ", decided, " ", age(approval.get("decided_at"), now=now), ": " if said else "", said)
     for event in objects_at(approval, "history"):
-        said = ", ".join(f"{key} {text_at(event, key)}" for key in event if key not in {"at", "state"} and text_at(event, key))
-        _field(screen, "history", text_at(event, "state"), " ", age(event.get("at"), now=now), f" {said}" if said else "")
+        _field(screen, "history", text_at(event, "event"), " ", age(event.get("time"), now=now), _told(event.get("data")))
     _field(screen, "digest", Styled(text_at(approval, "digest"), "bold"))
     _field(screen, "call", text_at(approval, "call_digest"))
+
+
+def _told(data: Json) -> str:
+    """What an audit row says besides what the card shows already."""
+    known = {"digest", "approval_digest", "call_digest", "tool", "agent"}
+    told = data if isinstance(data, dict) else {}
+    rest: JsonObject = {key: value for key, value in told.items() if key not in known and value}
+    return ": " + ", ".join(f"{key} {text_at(rest, key)}" for key in rest) if rest else ""
 
 
 def _field(screen: Screen, name: str, *parts: Part) -> None:

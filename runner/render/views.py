@@ -5,6 +5,7 @@ Owns layout and colours of the reading commands. The words come from `lifecycle`
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -58,7 +59,7 @@ def show_run(screen: Screen, run: JsonObject) -> None:
         screen.say("  waits for you: ", Styled(" ".join(waiting), "bold yellow"))
     if calls := objects_at(run, "calls"):
         screen.table(
-            ["#", "tool", "verdict", "rank", "outcome", "reason"],
+            ["#", "tool", "input", "verdict", "rank", "outcome", "reason"],
             [_call(n, call) for n, call in enumerate(calls, 1)],
             limit=300,
         )
@@ -73,11 +74,22 @@ def _call(number: int, call: JsonObject) -> list[Part]:
     return [
         str(number),
         tool_name(text_at(call, "tool")),
+        show_input(call),
         Styled(verdict, _VERDICT_STYLES.get(verdict, "")),
         text_at(call, "rank"),
         text_at(call, "outcome"),
         text_at(call, "reason"),
     ]
+
+
+def show_input(call: JsonObject) -> str:
+    """A call's input in a word or two: its first argument, which says where or what."""
+    try:
+        given = json.loads(text_at(call, "input"))
+    except (ValueError, RecursionError):
+        return text_at(call, "input")
+    first = next(iter(given.values()), "") if isinstance(given, dict) else given
+    return first if isinstance(first, str) else json.dumps(first)
 
 
 def _usage(screen: Screen, run: JsonObject) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from runner.lifecycle import ApprovalState
 from tests.helpers.fake_service import APPROVAL, CALL_DIGEST, CAPTURE, DIGEST, RUN, FakeService
 from tests.unit.cli.conftest import Ran
 
@@ -71,10 +72,10 @@ def test_a_run_shows_its_denied_calls(run: Run, service: FakeService) -> None:
     shown = run("run", "show", RUN).out
     assert f"run {RUN}  needs you (held)" in shown
     assert f"waits for you: {APPROVAL}" in shown
-    assert [line.split()[1:3] for line in shown.splitlines() if line[:2] in {"1 ", "2 ", "3 "}] == [
-        ["Read", "allow"],
-        ["Bash", "deny"],
-        ["Write", "ask"],
+    assert [line.split()[1:4] for line in shown.splitlines() if line[:2] in {"1 ", "2 ", "3 "}] == [
+        ["Read", "notes.md", "allow"],
+        ["Bash", "id", "deny"],
+        ["Write", "summary.md", "ask"],
     ]
 
 
@@ -83,8 +84,8 @@ def test_only_what_waits_is_listed_unless_asked(run: Run, service: FakeService) 
     run("approvals", "--all")
     run("approvals", "--state", "done", "--state", "failed", "--run", RUN)
     assert service.asked == [
-        ("approvals", (None, ["pending"])),
         ("approvals", (None, None)),
+        ("approvals", (None, [state.value for state in ApprovalState])),
         ("approvals", (RUN, ["done", "failed"])),
     ]
 

@@ -92,7 +92,7 @@ def test_waiting_shows_each_step_and_then_the_reply(run: Run, service: FakeServi
     assert steps == [
         f"sent {CAPTURE}, run {RUN}",
         "queued",
-        "waiting for a person; waits for you: a_0123456789abcdef",
+        "waiting for a person: a_0123456789abcdef",
         "replied",
     ]
     assert "  look and decide: runner approve a_0123456789abcdef" in ran.err.splitlines()
