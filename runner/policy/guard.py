@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from runner.model import WORKSPACE, Json, Profile, ResolvedPath, ToolClass
 from runner.paths import (
@@ -13,6 +14,7 @@ from runner.paths import (
     PathRefusal,
     Want,
     check_pattern,
+    normalise,
     omission,
     pattern_base,
     resolve,
@@ -75,15 +77,24 @@ def _prove(text: str, *, tool: Tool, profile: Profile, view: DirectoryView, want
     if isinstance(proven, PathRefusal):
         return proven
     parts = proven.resolved.relative_to(WORKSPACE).parts
+    # A name is judged as it is written too: a link called `.git` is no way round what `.git` means.
+    written = PurePosixPath(normalise(text)).relative_to(WORKSPACE).parts
     try:
-        refusal = _left_out(parts, tool=tool, profile=profile, want=want) or out_of_scope(tool.name, parts, profile.scopes)
-        if refusal is None and tool.tool_class is not ToolClass.READ:
-            refusal = _protected(parts, profile)
+        refusals = (_ruled_out(names, tool=tool, profile=profile, want=want) for names in dict.fromkeys((parts, written)))
+        refusal = next(filter(None, refusals), None)
         if refusal is None and tool.name == "Read":
             refusal = _too_much_to_read(text, parts, view)
     except (OSError, ValueError):  # ValueError: a profile built by hand with a pattern that is none
         refusal = PathRefusal(rule="unproven", reason="Whether the path may be used could not be found out.")
     return refusal or proven
+
+
+def _ruled_out(parts: tuple[str, ...], *, tool: Tool, profile: Profile, want: Want) -> PathRefusal | None:
+    """What the profile says of a path that is provably inside."""
+    refusal = _left_out(parts, tool=tool, profile=profile, want=want) or out_of_scope(tool.name, parts, profile.scopes)
+    if refusal is None and tool.tool_class is not ToolClass.READ:
+        refusal = _protected(parts, profile)
+    return refusal
 
 
 def _left_out(parts: tuple[str, ...], *, tool: Tool, profile: Profile, want: Want) -> PathRefusal | None:
