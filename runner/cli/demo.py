@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import time
 from typing import Annotated
@@ -16,8 +17,9 @@ from runner.cli.stage import AGENT, NOTES, Stage, stage
 from runner.errors import RunnerError
 from runner.lifecycle import RUN_ENDS
 from runner.model import JsonObject
-from runner.render import Screen, Styled, show_approvals, show_block, show_card, show_input, show_run
-from runner.render.values import objects_at, text_at, texts_at, tool_name
+from runner.render import Screen, Styled, show_approvals, show_block, show_calls, show_card, show_run
+from runner.render.values import objects_at, text_at, texts_at
+from runner.settings import load_settings
 
 NOTE = "Summarise notes.md into summary.md"
 _ENDS = frozenset(state.value for state in RUN_ENDS)
@@ -64,8 +66,10 @@ class _Play:
 
     def run(self) -> None:
         """All acts."""
+        self._image()
         self._act("a supervisor with a scripted model, a state directory of its own and no key", "runner", "serve")
         self._stage.start()
+        self._screen.say("  ", Styled(f"in another terminal: RUNNER_STATE_DIR={self._stage.state} runner status", "dim"))
         (self._stage.folder / "notes.md").write_text(NOTES, encoding="utf-8")
         with self._stage.client() as client:
             self._act("you send the agent a capture; it starts in a fresh container", "runner", "send", AGENT, "--note", NOTE)
@@ -75,6 +79,15 @@ class _Play:
             for approval in texts_at(run, "approvals"):
                 self._decide(client, approval)
             self._end(client, text_at(run, "id"))
+
+    def _image(self) -> None:
+        """The image, if this machine has none yet."""
+        from runner.app import build_image, show_image  # noqa: PLC0415 - everything they bring is needed by few commands
+
+        settings = load_settings()
+        if asyncio.run(show_image(settings)) is None:
+            self._act("the sandbox image, once for this machine", "runner", "image", "build")
+            asyncio.run(build_image(settings, base=None, progress=self._screen.progress))
 
     def _act(self, says: str, *command: str) -> None:
         self._number += 1
@@ -107,11 +120,7 @@ class _Play:
 
     def _judged(self, run: JsonObject) -> None:
         self._act("what the agent tried, and what became of it")
-        words = {"allow": Styled("ran", "green", 8), "ask": Styled("waits", "yellow", 8), "deny": Styled("denied", "red", 8)}
-        for call in objects_at(run, "calls"):
-            word = words.get(text_at(call, "verdict"), Styled("?", "red", 8))
-            self._screen.say("  ", word, Styled(tool_name(text_at(call, "tool")), "bold"), f" {show_input(call)}")
-            self._screen.say(Styled("", "", 10), Styled(text_at(call, "reason"), "dim"))
+        show_calls(self._screen, objects_at(run, "calls"))
 
     def _decide(self, client: Client, ref: str) -> None:
         self._act("the write waits in the queue; nothing is written yet", "runner", "approvals")
@@ -138,8 +147,11 @@ class _Play:
         show_run(self._screen, run)
         written = self._stage.folder / "summary.md"
         self._act("the file on disk", "cat", str(written))
-        text = written.read_text(encoding="utf-8") if written.exists() else "(no such file: the write was denied)"
-        self._screen.lines(show_block(text.removesuffix("\n"), width=self._screen.width))
+        if written.exists():
+            text = written.read_text(encoding="utf-8").removesuffix("\n")
+            self._screen.lines(show_block(text, width=self._screen.width))
+        else:
+            self._screen.say("  no such file: the write was denied")
         self._act("and nothing is left running", "runner", "status")
         left = self._containers(client)
         self._screen.say("  ", Styled(f"{left} containers left", "bold green" if left == 0 else "bold red"))

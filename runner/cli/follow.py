@@ -27,15 +27,16 @@ def follow_run(screen: Screen, client: Client, ref: str, *, lines: bool = False)
         ref: The run.
         lines: JSON lines instead of words.
     """
-    started = time.monotonic()
+    started = spoke = time.monotonic()
     run = client.record("runs", ref)
     shown = ""
     while True:
         word = _progress(run)
         if lines and word != shown:
             screen.document(_line(run), compact=True)
-        elif not lines:
+        elif not lines and (word != shown or time.monotonic() - spoke >= STEP):
             _tell(screen, run, word if word != shown else "", seconds=time.monotonic() - started)
+            spoke = time.monotonic()
         shown = word
         if run.get("state") in _ENDS:
             return run

@@ -8,7 +8,7 @@ from runner.render.card import show_card
 from runner.render.logs import LineFormatter, log_to
 from runner.render.screen import Part, Screen, Styled, json_document
 from runner.render.text import show_inline, show_lines, show_text
-from runner.render.views import show_approvals, show_input, show_profiles, show_run, show_runs, show_status, state_part
+from runner.render.views import show_approvals, show_calls, show_profiles, show_run, show_runs, show_status, state_part
 
 __all__ = [
     "CONTINUED",
@@ -21,10 +21,10 @@ __all__ = [
     "log_to",
     "show_approvals",
     "show_block",
+    "show_calls",
     "show_card",
     "show_fields",
     "show_inline",
-    "show_input",
     "show_lines",
     "show_profiles",
     "show_run",

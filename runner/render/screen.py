@@ -45,11 +45,12 @@ _HINTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Styled:
-    """A part of a line in one of our styles, padded to `columns`; its text is escaped like any other."""
+    """A part of a line in one of our styles, bounded by `limit` and padded to `columns`; its text is escaped like any other."""
 
     text: str
     style: str
     columns: int = 0
+    limit: int | None = None
 
 
 Part: TypeAlias = "str | Styled"
@@ -171,7 +172,8 @@ def _assemble(parts: Sequence[Part]) -> Text:
     text = Text()
     for number, part in enumerate(parts, start=1):
         styled = part if isinstance(part, Styled) else Styled(part, "")
-        shown = show_text(styled.text) if number == len(parts) else show_text(f"{styled.text}|")[:-1]
+        last = number == len(parts) or styled.limit is not None
+        shown = show_inline(styled.text, limit=styled.limit) if last else show_text(f"{styled.text}|")[:-1]
         text.append(shown.ljust(styled.columns), style=styled.style)
     return text
 
@@ -186,7 +188,8 @@ def _write(console: Console, text: Text) -> None:
     if not console.is_terminal:
         console.print(text, soft_wrap=True)
         return
-    first, *rest = text.wrap(console, max(console.width - 2, 8), overflow="fold", tab_size=1) or [Text()]
+    indent = min(max(len(text.plain) - len(text.plain.lstrip(" ")), 2), console.width // 2)
+    first, *rest = text.wrap(console, max(console.width - indent, 8), overflow="fold", tab_size=1) or [Text()]
     console.print(first, soft_wrap=True)
     for line in rest:
-        console.print(Text("  ") + line, soft_wrap=True)
+        console.print(Text(" " * indent) + line, soft_wrap=True)

@@ -59,7 +59,7 @@ def duration(seconds: float) -> str:
     """Seconds in the largest unit that leaves a number people can picture."""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
-            return f"{int(seconds // size)} {unit}"
+            return f"{round(seconds / size)} {unit}"
     return f"{int(seconds)} s"
 
 

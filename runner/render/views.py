@@ -12,7 +12,7 @@ from datetime import datetime
 from runner.lifecycle import RunState, word
 from runner.model import JsonObject
 from runner.render.block import show_block
-from runner.render.screen import Part, Screen, Styled
+from runner.render.screen import CELL, Part, Screen, Styled
 from runner.render.values import age, duration, objects_at, text_at, texts_at, tool_name
 
 _WORD_STYLES = {"needs you": "bold yellow", "doing": "cyan", "done": "green", "refused": "red"}
@@ -57,29 +57,23 @@ def show_run(screen: Screen, run: JsonObject) -> None:
         screen.say("  ", Styled(text_at(run, "reason"), "red"))
     if waiting := texts_at(run, "approvals"):
         screen.say("  waits for you: ", Styled(" ".join(waiting), "bold yellow"))
-    if calls := objects_at(run, "calls"):
-        screen.table(
-            ["#", "tool", "input", "verdict", "rank", "outcome", "reason"],
-            [_call(n, call) for n, call in enumerate(calls, 1)],
-            limit=300,
-        )
+    show_calls(screen, objects_at(run, "calls"))
     _usage(screen, run)
     if reply := text_at(run, "reply"):
         screen.say(Styled("reply", "bold"))
         screen.lines(show_block(reply, width=screen.width))
 
 
-def _call(number: int, call: JsonObject) -> list[Part]:
-    verdict = text_at(call, "verdict")
-    return [
-        str(number),
-        tool_name(text_at(call, "tool")),
-        show_input(call),
-        Styled(verdict, _VERDICT_STYLES.get(verdict, "")),
-        text_at(call, "rank"),
-        text_at(call, "outcome"),
-        text_at(call, "reason"),
-    ]
+def show_calls(screen: Screen, calls: Sequence[JsonObject]) -> None:
+    """Every call of a run: verdict, tool and what it was about; then why, and what came of it."""
+    for number, call in enumerate(calls, 1):
+        verdict = text_at(call, "verdict")
+        style = _VERDICT_STYLES.get(verdict, "bold")
+        tool = Styled(tool_name(text_at(call, "tool")), "bold")
+        screen.say(f"{number:>3}  ", Styled(verdict, style, 7), tool, " ", Styled(show_input(call), "", limit=CELL))
+        screen.say(Styled("", "", 12), Styled(f"rank {text_at(call, 'rank')}: {text_at(call, 'reason')}", "dim"))
+        if outcome := text_at(call, "outcome"):
+            screen.say(Styled("", "", 12), "outcome: ", Styled(outcome, "", limit=400))
 
 
 def show_input(call: JsonObject) -> str:

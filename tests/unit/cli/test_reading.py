@@ -72,10 +72,15 @@ def test_a_run_shows_its_denied_calls(run: Run, service: FakeService) -> None:
     shown = run("run", "show", RUN).out
     assert f"run {RUN}  needs you (held)" in shown
     assert f"waits for you: {APPROVAL}" in shown
-    assert [line.split()[1:4] for line in shown.splitlines() if line[:2] in {"1 ", "2 ", "3 "}] == [
-        ["Read", "notes.md", "allow"],
-        ["Bash", "id", "deny"],
-        ["Write", "summary.md", "ask"],
+    calls = shown.splitlines()[3:-1]
+    assert calls == [
+        "  1  allow  Read notes.md",
+        "            rank 5: a read inside the folder",
+        "            outcome: ran",
+        "  2  deny   Bash id",
+        "            rank 0: not one of this agent's tools",
+        "  3  ask    Write summary.md",
+        "            rank 7: a write waits",
     ]
 
 
