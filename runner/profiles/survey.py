@@ -40,15 +40,15 @@ class Survey:
     complete: bool = True  #: the count went to the end
 
 
-def survey(profile: Profile) -> Survey:
-    """Look at a profile's directory; what cannot be looked at is not counted."""
+def survey(profile: Profile, *, cap: int = MAX_ENTRIES) -> Survey:
+    """Look at a profile's directory, at most `cap` entries of it; what cannot be looked at is not counted."""
     real = Path(os.path.realpath(profile.cwd))
     if not profile.cwd.is_dir():
         return Survey(found=False, real=real)
     files = size = hidden = special = hard_links = seen = 0
     secrets: list[str] = []
     for seen, (parts, info) in enumerate(_entries(real), start=1):
-        if seen > MAX_ENTRIES:
+        if seen > cap:
             break
         if not stat.S_ISREG(info.st_mode):
             special += 1
@@ -72,7 +72,7 @@ def survey(profile: Profile) -> Survey:
         special=special,
         hard_links=hard_links,
         likely_secrets=tuple(secrets),
-        complete=seen <= MAX_ENTRIES,
+        complete=seen <= cap,
     )
 
 

@@ -1,0 +1,152 @@
+"""What is said of a profile before it is published."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.model import Policy, Profile, ToolScope
+from runner.profiles import HIDE_DEFAULTS, Finding, Level, Survey, check, survey
+from tests.helpers.builders import a_profile
+
+CWD = Path("/srv/agents/scribe")
+SEEN = Survey(found=True, real=CWD, files=3, size=2 * 1024**2)
+
+
+def a_checked(**changes: Any) -> Profile:
+    """A profile about which there is nothing to say."""
+    return a_profile(hide=HIDE_DEFAULTS, **changes)
+
+
+def serious(profile: Profile, seen: Survey = SEEN, **options: Any) -> list[tuple[str, str, str]]:
+    """Errors and warnings: level, key and the first word that matters."""
+    findings = check(profile, surveyed=seen, **options)
+    return [(one.level.value, one.key, one.message) for one in findings if one.level is not Level.NOTE]
+
+
+def test_of_a_good_profile_only_who_can_read_what_is_said() -> None:
+    """Design.md §2."""
+    assert check(a_checked(contacts=("alice",)), surveyed=SEEN) == (
+        Finding(level=Level.NOTE, key="read", message="the owner's runs can read 3 files (2.0 MiB)"),
+        Finding(level=Level.NOTE, key="contacts", message="captures of alice can make the agent read 3 files (2.0 MiB)"),
+    )
+
+
+@pytest.mark.parametrize("tool", ["Bash", "WebFetch", "FetchPage", "WebSearch", "RunCode", "BrowserOpen", "mcp__github__post"])
+def test_an_unconfined_tool_refuses_publishing_unless_allowed_and_is_named_either_way(tool: str) -> None:
+    """R51-R53."""
+    without = serious(a_checked(tools=("Read", tool)))
+    allowed = serious(a_checked(tools=("Read", tool), allow_unconfined_tools=True))
+
+    assert [(level, key) for level, key, message in without if "unconfined" in message and tool in message] == [
+        ("error", "tools")
+    ]
+    assert [(level, key) for level, key, message in allowed if "unconfined" in message and tool in message] == [
+        ("warning", "tools")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"strict": False}, "strict"),
+        ({"allow_replies": True}, "allow_replies"),
+        ({"policy": Policy.SKIP}, "policy"),
+        ({"allow_hard_links": True}, "allow_hard_links"),
+        ({"unprotect": (".github",)}, "unprotect"),
+        ({"tools": ("Read", "CreateFolder")}, "tools"),
+        ({"scopes": (ToolScope(tool="Write", only=("a",)), ToolScope(tool="Write", only=("b",)))}, "tools"),
+    ],
+)
+def test_a_setting_that_loosens_is_warned_of(change: dict[str, Any], key: str) -> None:
+    """R63, R64."""
+    assert [(level, found) for level, found, _ in serious(a_checked(**change))] == [("warning", key)]
+
+
+def test_a_default_set_that_is_not_hidden_is_warned_of() -> None:
+    assert [(level, key) for level, key, _ in serious(a_profile(hide=(".env*",)))] == [("warning", "hide")]
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        (Survey(found=False, real=CWD), ("error", "cwd")),
+        (Survey(found=True, real=Path("/proc/self/cwd")), ("error", "cwd")),
+        (Survey(found=True, real=Path("/")), ("error", "cwd")),
+        (Survey(found=True, real=CWD, homes=(CWD,)), ("warning", "cwd")),
+        (Survey(found=True, real=CWD, worktree=True), ("warning", "cwd")),
+        (Survey(found=True, real=CWD, files=50_001), ("error", "snapshot")),
+        (Survey(found=True, real=CWD, size=256 * 1024**2 + 1), ("error", "snapshot")),
+        (Survey(found=True, real=CWD, likely_secrets=("a/token.txt",)), ("warning", "hide")),
+    ],
+)
+def test_a_directory_that_is_no_dedicated_one_is_told(seen: Survey, expected: tuple[str, str]) -> None:
+    """R62, case 106."""
+    assert [(level, key) for level, key, _ in serious(a_checked(), seen)] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("cwd", "told"),
+    [("/srv/agents/scribe", True), ("/srv/agents", True), ("/srv/agents/scribe/sub", True), ("/srv/agents/scribe-2", False)],
+)
+def test_a_directory_shared_with_another_agent_is_told(cwd: str, told: bool) -> None:
+    """R62."""
+    other = a_profile(name="other", cwd=Path(cwd))
+
+    assert bool(serious(a_checked(), others=[other])) is told
+    assert serious(a_checked(), others=[a_profile(cwd=Path(cwd))]) == []
+
+
+def test_errors_come_first() -> None:
+    findings = check(a_checked(strict=False, tools=("Bash",)), surveyed=Survey(found=False, real=CWD))
+
+    levels = [finding.level for finding in findings]
+    assert levels == sorted(levels, key=list(Level).index)
+    assert levels[0] is Level.ERROR
+
+
+def test_a_survey_counts_what_would_be_copied(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.txt").write_text("12345")
+    (tmp_path / "docs/api_token.txt").write_text("1")
+    (tmp_path / ".env").write_text("KEY=1")
+    (tmp_path / "link").symlink_to("docs")
+    (tmp_path / "broken").symlink_to("/nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    os.link(tmp_path / "docs/a.txt", tmp_path / "twin.txt")
+    (tmp_path / ".git").mkdir()
+    profile = a_checked(cwd=tmp_path)
+
+    assert survey(profile) == Survey(
+        found=True,
+        real=tmp_path,
+        worktree=True,
+        files=1,
+        size=1,
+        hidden=1,
+        special=3,
+        hard_links=2,
+        likely_secrets=("docs/api_token.txt",),
+    )
+
+
+def test_a_survey_of_a_home_or_nothing_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "people/ann").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "people/ann"))
+
+    assert survey(a_checked(cwd=tmp_path / "people/ann")).homes == (tmp_path / "people/ann",)
+    assert survey(a_checked(cwd=tmp_path / "people")).homes == (tmp_path / "people/ann",)
+    assert survey(a_checked(cwd=tmp_path / "missing")) == Survey(found=False, real=tmp_path / "missing")
+
+
+def test_a_survey_stops_at_its_cap(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / str(number)).write_text("")
+
+    seen = survey(a_checked(cwd=tmp_path), cap=2)
+
+    assert (seen.files, seen.complete) == (2, False)
+    assert "more than 2 files" in check(a_checked(cwd=tmp_path), surveyed=seen)[0].message
