@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import pkgutil
 
 import pytest
 
-from runner import errors
+import runner
 from runner.errors import RunnerError, every_error
+
+#: The errors of `runner.errors` itself; rooms add kinds of their own beneath them.
+SHARED = {code: kind for code, kind in every_error().items() if kind.__module__ == "runner.errors"}
 
 #: The contract of cli.md, spelled out: code → (exit code, HTTP status).
 CONTRACT = {
@@ -35,13 +40,32 @@ CONTRACT = {
 }
 
 
+def descendants(kind: type[RunnerError]) -> list[type[RunnerError]]:
+    """An error and all kinds of it, in every room."""
+    return [kind, *(found for child in kind.__subclasses__() for found in descendants(child))]
+
+
 def test_every_error_has_its_documented_exit_code_and_status() -> None:
-    assert {code: (kind.exit_code, kind.http_status) for code, kind in every_error().items()} == CONTRACT
+    assert {code: (kind.exit_code, kind.http_status) for code, kind in SHARED.items()} == CONTRACT
 
 
-def test_every_error_of_the_module_has_a_code_of_its_own() -> None:
-    kinds = {value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, RunnerError)}
-    assert set(every_error().values()) == kinds
+def kinds_of_every_room() -> list[type[RunnerError]]:
+    """Every error that any module of the package defines."""
+    for module in pkgutil.walk_packages(runner.__path__, "runner."):
+        if not module.name.endswith(("__main__", "migrations.env")):
+            importlib.import_module(module.name)
+    return [kind for kind in descendants(RunnerError) if kind.__module__.startswith("runner.")]
+
+
+def test_no_two_errors_of_any_room_share_a_code() -> None:
+    """A code is the one thing a script or the API's client goes by."""
+    kinds = kinds_of_every_room()
+    assert len(kinds) > len(CONTRACT)
+    assert sorted(kind.code for kind in kinds) == sorted({kind.code for kind in kinds})
+
+
+def test_every_error_of_any_room_ends_with_a_documented_exit_code() -> None:
+    assert {(kind.exit_code, kind.http_status) for kind in kinds_of_every_room()} <= set(CONTRACT.values())
 
 
 @pytest.mark.parametrize(
@@ -58,7 +82,7 @@ def test_diagnostics_say_what_evidence_and_what_to_do(details: str | None, resol
     assert (error.diagnostics(), str(error)) == (expected, "cannot start: no engine")
 
 
-@pytest.mark.parametrize("kind", every_error().values(), ids=lambda kind: kind.code)
+@pytest.mark.parametrize("kind", SHARED.values(), ids=lambda kind: kind.code)
 def test_an_error_survives_pickling_with_all_it_says(kind: type[RunnerError]) -> None:
     """It may cross a process or an engine's row; what it says must not get lost there."""
     error = kind("cannot do it: cause", details="evidence", resolution="do this")
@@ -67,6 +91,4 @@ def test_an_error_survives_pickling_with_all_it_says(kind: type[RunnerError]) ->
 
 
 def test_every_error_says_in_a_sentence_what_it_means() -> None:
-    assert {
-        code for code, kind in every_error().items() if not (kind.__doc__ or "").strip().partition("\n")[0].endswith(".")
-    } == set()
+    assert {code for code, kind in SHARED.items() if not (kind.__doc__ or "").strip().partition("\n")[0].endswith(".")} == set()
