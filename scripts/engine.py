@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,7 +25,9 @@ DEFAULT = "unix:///var/run/docker.sock"
 OLDEST_API = (1, 41)  #: Docker 20.10
 #: Where set-up notes the dockerd it started; only root starts one.
 RUN_DIR = Path("/run/runner-setup")
-READY = 60.0  #: seconds a started engine may take to answer
+READY = 120.0  #: seconds a started engine may take to answer
+#: Pid files a killed engine leaves. It takes a reused pid in one for a live engine, or for its containerd, and may end it.
+PIDFILES = ((Path("/var/run/docker.pid"), "dockerd"), (Path("/var/run/docker/containerd/containerd.pid"), "containerd"))
 #: Containers here have no network, so an engine that cannot make its bridge on this kernel still serves.
 ATTEMPTS: tuple[tuple[str, ...], ...] = ((), ("--bridge=none", "--iptables=false", "--ip6tables=false"))
 
@@ -149,10 +152,31 @@ def _ask(where: str, timeout: float) -> tuple[int, bytes, str]:
         connection.close()
 
 
+def clear_stale(pidfile: Path, command: str) -> bool:
+    """Remove a pid file whose process is gone or is no `command`; False where it may still mean something."""
+    try:
+        pid = int(pidfile.read_text(encoding="utf-8"))
+    except OSError:
+        return False
+    except ValueError:
+        pid = -1
+    comm = Path(f"/proc/{pid}/comm")
+    if comm.exists() and comm.read_text(encoding="utf-8").strip() == command:
+        return False
+    pidfile.unlink(missing_ok=True)
+    return True
+
+
 def _start_by_hand(run_dir: Path) -> Answer:
+    if not shutil.which("dockerd"):
+        raise SetupError(
+            "cannot start the Docker Engine: there is no dockerd on the PATH", hint="reinstall docker.io and try again"
+        )
     run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = run_dir / "dockerd.log"
     for flags in ATTEMPTS:
+        for pidfile, command in PIDFILES:
+            clear_stale(pidfile, command)
         if flags:
             say(f"      dockerd did not come up:\n{tail(log, 5)}\n      trying again without a network of its own")
         with log.open("ab") as out:

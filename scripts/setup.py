@@ -32,7 +32,7 @@ ANNOUNCEMENT = """\
         mmdebstrap                                     about   1 MB (25 MB with what it needs)
       and make, besides:
         .venv in this folder                           about 650 MB
-        the sandbox image in the engine                about 650 MB, built here, nothing pulled
+        the sandbox image in the engine                about 600 MB, built here, nothing pulled
       In all about 3 GB of disk, caches and temporary files included; {free:.0f} GB are free."""
 
 

@@ -3,6 +3,7 @@
 # over to scripts/setup.py.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" # dockerd and mmdebstrap's tools live there; a plain `su` leaves them out
 
 find_python() {
   local name

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.engine import DEFAULT, Answer, Record, address, ping, read_record, started_at, stop
+from scripts.engine import DEFAULT, Answer, Record, address, clear_stale, ping, read_record, started_at, stop
 
 ENGINE = b"HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Length: 2\r\nConnection: close\r\n\r\nOK"
 
@@ -126,3 +126,24 @@ def test_a_damaged_record_is_no_record(tmp_path: Path, text: str) -> None:
 def test_a_record_is_read_back_whole(tmp_path: Path) -> None:
     note(tmp_path, 4, 5)
     assert read_record(tmp_path) == Record(pid=4, started=5)
+
+
+def test_a_pid_file_of_a_dead_or_different_process_is_stale(tmp_path: Path) -> None:
+    """A killed engine leaves it; the next one would take whoever has that pid now for itself."""
+    pidfile = tmp_path / "docker.pid"
+    with a_sleeper() as process:
+        pidfile.write_text(str(process.pid))
+        assert clear_stale(pidfile, "dockerd")
+        assert process.poll() is None
+    assert not pidfile.exists()
+    pidfile.write_text("junk")
+    assert clear_stale(pidfile, "dockerd")
+    assert not clear_stale(pidfile, "dockerd")
+
+
+def test_the_pid_file_of_a_live_engine_is_left(tmp_path: Path) -> None:
+    pidfile = tmp_path / "docker.pid"
+    with a_sleeper() as process:
+        pidfile.write_text(f"{process.pid}\n")
+        assert not clear_stale(pidfile, "sleep")
+    assert pidfile.exists()
