@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
 from runner.model import Json, JsonObject
 
 
@@ -16,7 +17,8 @@ from runner.model import Json, JsonObject
 class Told:
     """One call of the last turn and what the model is told about it.
 
-    `name` and `arguments` are what the CLI was handed. `text` None: the call still has to run in the container.
+    `name` and `arguments` are what the CLI was handed. `text` None: the call still has to run in the container. `untold`: by
+    our own rows the container never had its outcome, whatever the mirrored lines say.
     """
 
     wire_id: str
@@ -24,6 +26,7 @@ class Told:
     arguments: Mapping[str, Json]
     text: str | None
     is_error: bool = False
+    untold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,23 +56,26 @@ class Scribe:
 NOT_RUN = "Not run: the run was parked before this call could run. Ask again if it is still wanted."
 
 
-def resume(mirrored: Sequence[str], told: Sequence[Told], scribe: Scribe) -> Resumption:
+def resume(mirrored: Sequence[str], told: Sequence[Told], scribe: Scribe, *, prompt: JsonObject) -> Resumption:
     """Lines for a fresh container.
 
     Args:
         mirrored: Everything stored of the run's transcript, in order.
         told: The gated and other calls of the last turn, in the turn's order.
         scribe: What our lines carry.
+        prompt: The user message that began it all, for a mirror that was cut before even that line came.
     """
     entries = [entry for entry in _parsed(mirrored) if not _is_prompt_snapshot(entry)]
-    asked, answered = _last_turn(entries)
-    open_calls = [index for index, call in enumerate(told) if not _take(answered, call.wire_id)]
+    turn = _last_turn(entries, told)
+    lines = _Lines(scribe, parent=_last_uuid(entries), message_id=turn.message_id)
+    if not any(entry.get("type") == "user" for entry in entries):
+        lines.user(prompt)
+    open_calls = [index for index, call in enumerate(told) if not _take(turn.answered, call.wire_id)]
     deferred = _the_one(told, open_calls)
     unrun = tuple(index for index in open_calls if told[index].text is None and index != deferred)
-    lines = _Lines(scribe, parent=_last_uuid(entries))
-    for index in open_calls:
-        if not _take(asked, told[index].wire_id):
-            lines.ask(told[index])
+    for call in told:
+        if not _take(turn.asked, call.wire_id):
+            lines.ask(call)
     for index in open_calls:
         if index != deferred:
             lines.answer(told[index])
@@ -83,15 +89,23 @@ def resume(mirrored: Sequence[str], told: Sequence[Told], scribe: Scribe) -> Res
 class _Lines:
     """Our lines, each the child of the one before."""
 
-    def __init__(self, scribe: Scribe, *, parent: str | None) -> None:
+    def __init__(self, scribe: Scribe, *, parent: str | None, message_id: str) -> None:
         self._scribe = scribe
         self._parent = parent
+        self._message_id = message_id
         self.written: list[str] = []
 
+    def user(self, message: JsonObject) -> None:
+        """The prompt."""
+        self._write({"type": "user", "message": message})
+
     def ask(self, call: Told) -> None:
-        """The model's call, where the mirror was cut before its line came; the gateway saw it."""
+        """The model's call, where the mirror was cut before its line came; the gateway saw it.
+
+        All lines of one reply carry one message id, or the CLI would send them as several replies.
+        """
         block: JsonObject = {"type": "tool_use", "id": call.wire_id, "name": call.name, "input": dict(call.arguments)}
-        message: JsonObject = {"role": "assistant", "type": "message", "id": f"msg_{call.wire_id}", "content": [block]}
+        message: JsonObject = {"role": "assistant", "type": "message", "id": self._message_id, "content": [block]}
         self._write({"type": "assistant", "message": message})
 
     def answer(self, call: Told) -> None:
@@ -152,21 +166,41 @@ def _is_prompt_snapshot(entry: JsonObject) -> bool:
     return isinstance(attachment, dict) and attachment.get("type") == "prompt_snapshot"
 
 
-def _last_turn(entries: Sequence[JsonObject]) -> tuple[list[str], list[str]]:
-    """Ids of the last turn's tool uses, and of those of them that have a result."""
-    start = len(entries)
-    message_id: Json = None
+@dataclass(slots=True, kw_only=True)
+class _Turn:
+    """What the mirrored lines have of the last turn: ids of its tool uses, and of those of them that have a result."""
+
+    message_id: str
+    asked: list[str]
+    answered: list[str]
+
+
+def _last_turn(entries: Sequence[JsonObject], told: Sequence[Told]) -> _Turn:
+    """The lines of the model's last reply, if they are of this turn; else the mirror was cut before it."""
+    start, message_id = len(entries), ""
     for index in range(len(entries) - 1, -1, -1):
         if entries[index].get("type") == "assistant":
-            found = _message(entries[index]).get("id")
-            if message_id is None:
-                message_id = found
-            if found != message_id:
+            found = str(_message(entries[index]).get("id"))
+            if message_id not in ("", found):
                 break
-            start = index
-    asked = [str(block.get("id")) for entry in entries[start:] for block in _blocks(entry, "assistant", "tool_use")]
-    answered = [str(block.get("tool_use_id")) for entry in entries[start:] for block in _blocks(entry, "user", "tool_result")]
-    return asked, answered
+            start, message_id = index, found
+    turn = _Turn(
+        message_id=message_id,
+        asked=[str(block.get("id")) for entry in entries[start:] for block in _blocks(entry, "assistant", "tool_use")],
+        answered=[
+            str(block.get("tool_use_id")) for entry in entries[start:] for block in _blocks(entry, "user", "tool_result")
+        ],
+    )
+    return turn if _is_this_turn(turn, told) else _Turn(message_id="msg_resumed", asked=[], answered=[])
+
+
+def _is_this_turn(turn: _Turn, told: Sequence[Told]) -> bool:
+    """Ids can repeat from turn to turn (B11): a result for a call whose outcome nobody was told is of an earlier one."""
+    wire_ids = {call.wire_id for call in told}
+    if not turn.asked or not wire_ids.issuperset(turn.asked):
+        return False
+    answered = list(turn.answered)
+    return not any(_take(answered, call.wire_id) and call.untold for call in told)
 
 
 def _message(entry: JsonObject) -> JsonObject:

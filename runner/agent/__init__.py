@@ -5,7 +5,7 @@ Performs nothing and decides nothing.
 
 from runner.agent.gate import Answer, Gate, Outcome
 from runner.agent.options import Start, argv, brokered_tools, bundled_cli, container_tools, environment, versions
-from runner.agent.session import Message, Session, SessionEnd
+from runner.agent.session import Message, Session, SessionEnd, user_message
 from runner.agent.transport import ByteStream, Mirror
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "bundled_cli",
     "container_tools",
     "environment",
+    "user_message",
     "versions",
 ]

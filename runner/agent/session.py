@@ -24,7 +24,7 @@ from runner.agent.options import Start, brokered_tools
 from runner.agent.outcomes import outcome_server
 from runner.agent.transport import BoxTransport, ByteStream, Mirror
 from runner.errors import AgentProtocolError, SandboxMismatchError
-from runner.model import SERVER, Image, JsonObject
+from runner.model import SERVER, Image, Json, JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +124,17 @@ def sdk_options(start: Start, gate: Gate) -> ClaudeAgentOptions:
     )
 
 
-async def _lines(message: Message) -> AsyncIterator[dict[str, Any]]:
-    content: list[dict[str, Any]] = [{"type": "text", "text": message.text}]
+def user_message(message: Message) -> JsonObject:
+    """The Messages API's form of what the agent is asked."""
+    content: list[Json] = [{"type": "text", "text": message.text}]
     content.extend(_picture(image) for image in message.images)
-    yield {"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": None}
+    return {"role": "user", "content": content}
 
 
-def _picture(image: Image) -> dict[str, Any]:
+async def _lines(message: Message) -> AsyncIterator[dict[str, Any]]:
+    yield {"type": "user", "message": user_message(message), "parent_tool_use_id": None}
+
+
+def _picture(image: Image) -> JsonObject:
     data = base64.standard_b64encode(image.data).decode()
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}

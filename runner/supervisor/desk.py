@@ -50,7 +50,9 @@ class Desk:
         self._strays = 0
         self._lock = asyncio.Lock()
         self.usage = usage
-        self.mirror = ledger.mirror
+        self.mirrored = asyncio.Event()
+        self._unmirrored: set[str] = set()
+        self.mirrored.set()
         self.reply: str | None = None
         self.doomed = asyncio.Event()
         self.doom = ""
@@ -89,6 +91,9 @@ class Desk:
             proposals = await asyncio.to_thread(self._propose, turn)
             entries = await self._ledger.record_turn(proposals, usage=self.usage)
             self._last_turn = entries
+            self._unmirrored = {entry.wire_id for entry in entries}
+            if self._unmirrored:
+                self.mirrored.clear()
             self._entries.extend(entries)
         self._changes.ring()
         return tuple(proposal.handover() for proposal in proposals)
@@ -114,6 +119,15 @@ class Desk:
                 and result.text.removesuffix("\n") not in [text.removesuffix("\n") for text in told]
             ):
                 raise self._end("cannot trust the agent: it reports an outcome that is not on record")
+
+    # --- the transcript's side ----------------------------------------------------------------------------------------
+
+    async def mirror(self, entries: Sequence[str]) -> None:
+        """Store transcript lines as they come, and note whether the last turn's calls are all among them."""
+        await self._ledger.mirror(entries)
+        self._unmirrored -= {wire_id for wire_id in self._unmirrored if any(json.dumps(wire_id) in line for line in entries)}
+        if not self._unmirrored:
+            self.mirrored.set()
 
     # --- the gate's side ----------------------------------------------------------------------------------------------
 

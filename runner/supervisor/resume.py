@@ -11,7 +11,7 @@ from runner import approvals
 from runner.agent import versions
 from runner.digest import parse_call
 from runner.lifecycle import APPROVAL_ENDS
-from runner.model import UNDECLARED, Attempt, Decision, Profile, RunId, Verdict
+from runner.model import UNDECLARED, Attempt, Decision, JsonObject, RunId, Verdict
 from runner.policy import call_key
 from runner.policy.catalogue import TOOLS, Place, model_name
 from runner.store import ApprovalRow, CallRow, Connection, RunRow, calls, transcript
@@ -35,15 +35,15 @@ class Restored:
     nudge: bool  #: no call is open: the agent has to be asked to go on
 
 
-def restore(conn: Connection, attempt: Attempt, run: RunRow, *, profile: Profile, clock: Clock) -> Restored | None:
-    """Build the transcript from the rows and store what was added to it; None when nothing was ever mirrored.
+def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObject, clock: Clock) -> Restored | None:
+    """Build the transcript from the rows and store what was added to it; None when nothing was mirrored and no turn taken.
 
     Outcomes that our lines tell are delivered here, in the same transaction that stores the lines.
     """
     mirrored = [row.entry for row in transcript.read(conn, run.id)]
-    if not mirrored:
-        return None
     turn = _last_turn(conn, run.id)
+    if not mirrored and not turn:
+        return None
     answers = {row.call: row for row in rows.list(conn, run=run.id)}
     told = [_told(call, answers.get(call.id)) for call in turn]
     scribe = Scribe(
@@ -52,7 +52,7 @@ def restore(conn: Connection, attempt: Attempt, run: RunRow, *, profile: Profile
         new_uuid=lambda: str(uuid.uuid4()),
         timestamp=datetime.fromtimestamp(clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     )
-    resumption = resume(mirrored, told, scribe)
+    resumption = resume(mirrored, told, scribe, prompt=prompt)
     transcript.append(conn, *attempt, resumption.added)
     for index in resumption.unrun:
         calls.set_outcome(conn, turn[index].id, outcome=NOT_RUN, error=True, now=clock())
@@ -62,7 +62,7 @@ def restore(conn: Connection, attempt: Attempt, run: RunRow, *, profile: Profile
         approval = answers.get(call.id)
         if approval is not None and not is_open:
             approvals.deliver(conn, approval.id, now=clock())
-        entries.append(_entry(call, approval, profile, told=None if is_open else told_one.text or NOT_RUN))
+        entries.append(_entry(call, approval, run, told=None if is_open else told_one.text or NOT_RUN))
     return Restored(
         session_id=scribe.session_id,
         lines=(*resumption.kept, *resumption.added),
@@ -87,7 +87,8 @@ def _told(call: CallRow, approval: ApprovalRow | None) -> Told:
     text, is_error = _words(call, approval)
     parsed = parse_call(call.tool, call.raw).input
     name = UNDECLARED + call.tool[:MAX_NAME] if call.rule in NOT_OFFERED else model_name(call.tool)
-    return Told(wire_id=call.wire_id, name=name, arguments=parsed or {}, text=text, is_error=is_error)
+    untold = approval is not None and approval.delivered_at is None
+    return Told(wire_id=call.wire_id, name=name, arguments=parsed or {}, text=text, is_error=is_error, untold=untold)
 
 
 def _words(call: CallRow, approval: ApprovalRow | None) -> tuple[str | None, bool]:
@@ -98,7 +99,7 @@ def _words(call: CallRow, approval: ApprovalRow | None) -> tuple[str | None, boo
     return call.outcome if approval is None and call.verdict is Verdict.ASK else call.reason, True
 
 
-def _entry(call: CallRow, approval: ApprovalRow | None, profile: Profile, *, told: str | None) -> Entry:
+def _entry(call: CallRow, approval: ApprovalRow | None, run: RunRow, *, told: str | None) -> Entry:
     parsed = parse_call(call.tool, call.raw).input
     tool = TOOLS.get(call.tool)
     return Entry(
@@ -112,9 +113,9 @@ def _entry(call: CallRow, approval: ApprovalRow | None, profile: Profile, *, tol
             rank=call.rank,
             rule=call.rule,
             reason=call.reason,
-            strict=profile.strict,
+            strict=run.strict,
             call_digest=call.call_digest,
-            profile_digest=profile.digest,
+            profile_digest=run.profile_digest,
             paths=call.paths,
         ),
         approval=approval.id if approval is not None else None,

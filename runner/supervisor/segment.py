@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.agent import Message, Session, SessionEnd, Start, argv, brokered_tools, container_tools, environment
+from runner.agent import Message, Session, SessionEnd, Start, argv, brokered_tools, container_tools, environment, user_message
 from runner.captures import from_json as capture_from_json
 from runner.errors import AgentProtocolError, RunnerError, SandboxUnavailableError
 from runner.fence import Prompt, compose
@@ -43,6 +43,9 @@ from runner.supervisor.progress import Clock
 from runner.supervisor.resume import NUDGE, Restored, has_untold, restore
 
 _log = logging.getLogger(__name__)
+
+#: How long a container that is to be parked may take to mirror the turn that waits.
+MIRROR_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +75,11 @@ class Facts:
     profile: Profile
     uid: int
     prompt: Prompt
+
+    @property
+    def message(self) -> Message:
+        """What the agent is asked first."""
+        return Message(text=self.prompt.text, images=self.prompt.images)
 
 
 class Conductor:
@@ -110,7 +118,7 @@ class Conductor:
         segment = LiveSegment(attempt=attempt, snapshot=folder / "snapshot")
         around.live.add(segment)
         try:
-            restored = await around.store.call(restore, attempt, run, profile=facts.profile, clock=around.clock)
+            restored = await around.store.call(restore, attempt, run, prompt=user_message(facts.message), clock=around.clock)
             await asyncio.to_thread(_lay_out, folder, facts.profile, restored)
             return await self._with_view(facts, image, folder=folder, restored=restored, segment=segment)
         finally:
@@ -165,10 +173,17 @@ class Conductor:
             done, _ = await asyncio.wait({talk, *others}, return_when=asyncio.FIRST_COMPLETED)
             ended = next((others[task] for task in others if task in done), None)
             if ended is not None:
-                return ended()
+                return await self._settle(ended(), desk)
             return await self._concluded(talk, desk=desk, gateway=gateway, run=facts.run)
         finally:
             await _put_down({talk, *others})
+
+    async def _settle(self, end: End, desk: Desk) -> End:
+        """Before a container is parked its mirror may catch up with the turn, which it does about 0.1 s after the hook."""
+        if end.ending is Ending.PARK:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(desk.mirrored.wait(), MIRROR_SECONDS)
+        return end
 
     async def _concluded(self, talk: asyncio.Task[SessionEnd], *, desk: Desk, gateway: Gateway, run: RunRow) -> End:
         """The conversation is over: a reply if the gateway saw the model's last word, parked if calls still wait."""
@@ -269,7 +284,7 @@ def _start(facts: Facts, *, resume: bool) -> Start:
 
 def _message(facts: Facts, restored: Restored | None) -> Message | None:
     if restored is None:
-        return Message(text=facts.prompt.text, images=facts.prompt.images)
+        return facts.message
     return Message(text=NUDGE) if restored.nudge else None
 
 

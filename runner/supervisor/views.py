@@ -151,7 +151,8 @@ def _call(call: CallRow) -> JsonObject:
 
 def _progress(facts: RunFacts, live: LiveSegment | None) -> str:
     """One line on what is going on, for `send --wait`."""
-    match facts.row.state:
+    state: RunState = facts.row.state
+    match state:
         case RunState.QUEUED:
             return "queued"
         case RunState.STARTING:
@@ -163,5 +164,5 @@ def _progress(facts: RunFacts, live: LiveSegment | None) -> str:
         case RunState.HELD | RunState.PARKED:
             ids = ", ".join(row.id for row in facts.waiting if row.state is ApprovalState.PENDING)
             return f"waiting for a person: {ids}" if ids else "carrying out what was approved"
-        case RunState.REPLIED | RunState.FAILED | RunState.CANCELLED | RunState.LOST:
-            return facts.row.state.value
+        case _:
+            return state.value
