@@ -165,4 +165,4 @@ def _progress(facts: RunFacts, live: LiveSegment | None) -> str:
             ids = ", ".join(row.id for row in facts.waiting if row.state is ApprovalState.PENDING)
             return f"waiting for a person: {ids}" if ids else "carrying out what was approved"
         case _:
-            return state.value
+            return str(state.value)
