@@ -80,7 +80,7 @@ def _tail(screen: Screen, approval: JsonObject, now: datetime) -> None:
         screen.lines(show_fields(outcome if isinstance(outcome, dict) else {"outcome": outcome}, width=screen.width))
     if decided := text_at(approval, "decided_by"):
         said = text_at(approval, "decision_reason")
-        _field(screen, "decided", "by ", decided, " ", age(approval.get("decided_at"), now=now), ": " if said else "", said)
+        _field(screen, "decided", "by ", decided, ", ", age(approval.get("decided_at"), now=now), ": " if said else "", said)
     for event in objects_at(approval, "history"):
         _field(screen, "history", text_at(event, "event"), " ", age(event.get("time"), now=now), _told(event.get("data")))
     _field(screen, "digest", Styled(text_at(approval, "digest"), "bold"))

@@ -13,6 +13,10 @@ from runner.render.block import show_block
 from runner.render.text import show_text
 
 
+#: Libraries that tell at `info` what only their authors want to know.
+_CHATTY = ("alembic", "httpx2", "httpcore2", "uvicorn")
+
+
 class LineFormatter(logging.Formatter):
     """UTC time, level, logger and message on one line; a traceback follows behind the gutter."""
 
@@ -34,3 +38,5 @@ def log_to(stream: TextIO, *, level: str) -> None:
     handler = logging.StreamHandler(stream)
     handler.setFormatter(LineFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.DEBUG if level == "debug" else logging.WARNING)
