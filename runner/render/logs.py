@@ -12,7 +12,6 @@ from typing import TextIO
 from runner.render.block import show_block
 from runner.render.text import show_text
 
-
 #: Libraries that tell at `info` what only their authors want to know.
 _CHATTY = ("alembic", "httpx2", "httpcore2", "uvicorn")
 
