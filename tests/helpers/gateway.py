@@ -82,12 +82,14 @@ class MemoryUpstream:
     events: Sequence[JsonObject | BaseException | asyncio.Event]
     requests: list[JsonObject] = field(default_factory=list)
     betas: list[tuple[str, ...]] = field(default_factory=list)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
     closed: int = 0
 
     @asynccontextmanager
     async def send(self, request: JsonObject, *, betas: tuple[str, ...] = ()) -> AsyncIterator[AsyncIterator[JsonObject]]:
         self.requests.append(request)
         self.betas.append(betas)
+        self.asked.set()
         try:
             yield self._play()
         finally:

@@ -162,6 +162,14 @@ def test_an_encoded_answer_is_not_unpacked() -> None:
     assert "an encoding nobody asked for" in error.brief
 
 
+def test_the_environment_of_the_supervisor_has_no_say_in_where_requests_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert outcome(HELLO) == (reply_events(text("hello")), 1)
+
+
 def test_nobody_at_the_address_is_said_without_the_address() -> None:
     error = asyncio.run(received(UpstreamDouble([HELLO]), url="http://127.0.0.1:9"))
     assert isinstance(error, UpstreamError)
