@@ -116,7 +116,7 @@ def _ask(answer: engine.Answer, *, yes: bool) -> None:
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise SetupError(
-            "nothing was installed", hint="answer y, or start a Docker Engine yourself and run the same command again"
+            "no engine was installed", hint="answer y, or start a Docker Engine yourself and run the same command again"
         )
 
 

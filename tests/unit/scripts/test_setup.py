@@ -80,7 +80,7 @@ def test_an_engine_that_refuses_this_user_is_not_replaced(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("answer", ["\n", "n\n", "no\n", "", "maybe\n"])
 def test_on_a_terminal_anything_but_yes_installs_nothing(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     monkeypatch.setattr("sys.stdin", Terminal(answer))
-    with pytest.raises(SetupError, match="nothing was installed"):
+    with pytest.raises(SetupError, match="no engine was installed"):
         setup._ask(NONE, yes=False)
 
 
