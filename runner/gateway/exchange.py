@@ -115,6 +115,8 @@ class Exchange:
             await self._begin(200, b"text/event-stream", [(b"cache-control", b"no-store")])
         data = f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
         await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+        # Let the loop see a client that is gone: writing on to it costs a warning each, as many as it likes.
+        await asyncio.sleep(0)
 
     async def _begin(self, status: int, kind: bytes, more: list[tuple[bytes, bytes]]) -> None:
         headers = [(b"content-type", kind), (b"connection", b"close"), (b"x-should-retry", b"false"), *more]

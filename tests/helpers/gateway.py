@@ -84,6 +84,7 @@ class MemoryUpstream:
     betas: list[tuple[str, ...]] = field(default_factory=list)
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     closed: int = 0
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @asynccontextmanager
     async def send(self, request: JsonObject, *, betas: tuple[str, ...] = ()) -> AsyncIterator[AsyncIterator[JsonObject]]:
@@ -94,6 +95,7 @@ class MemoryUpstream:
             yield self._play()
         finally:
             self.closed += 1
+            self.ended.set()
 
     async def count_tokens(self, request: JsonObject, *, betas: tuple[str, ...] = ()) -> int:
         self.requests.append(request)
