@@ -15,7 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.agent import Message, Session, SessionEnd, Start, argv, brokered_tools, container_tools, environment, user_message
+from runner.agent import (
+    Message,
+    Session,
+    SessionEnd,
+    Start,
+    argv,
+    brokered_tools,
+    container_tools,
+    environment,
+    user_message,
+    versions,
+)
 from runner.captures import from_json as capture_from_json
 from runner.errors import AgentProtocolError, RunnerError, SandboxUnavailableError
 from runner.fence import Prompt, compose
@@ -111,9 +122,7 @@ class Conductor:
     async def _attempted(self, attempt: Attempt, run: RunRow) -> End:
         around = self._around
         facts = await around.store.query(self._facts, attempt, run)
-        image = await image_info(around.engine)
-        if image is None:
-            raise SandboxUnavailableError("cannot start the run: there is no sandbox image", resolution="runner image build")
+        image = _checked(await image_info(around.engine))
         folder = around.attempts / str(attempt).replace(":", "-")
         segment = LiveSegment(attempt=attempt, snapshot=folder / "snapshot")
         around.live.add(segment)
@@ -248,6 +257,19 @@ class Conductor:
             uid=stored.uid,
             prompt=compose(capture, run.sender, nonce=run.nonce),
         )
+
+
+def _checked(image: ImageInfo | None) -> ImageInfo:
+    """The image, if it is there and holds the CLI that this SDK was made for."""
+    if image is None:
+        raise SandboxUnavailableError("cannot start the run: there is no sandbox image", resolution="runner image build")
+    _, wanted = versions()
+    if image.cli_version != wanted:
+        raise SandboxUnavailableError(
+            f"cannot start the run: the sandbox image has CLI {image.cli_version}, the installed SDK wants {wanted}",
+            resolution="runner image build",
+        )
+    return image
 
 
 def _lay_out(folder: Path, profile: Profile, restored: Restored | None) -> None:
