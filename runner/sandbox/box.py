@@ -126,15 +126,14 @@ class Box:
         line, noise = b"", b""
         while b"\n" not in line:
             chunk = await self.receive()
-            if chunk is None or len(line) > limit:
-                what = "it ended" if chunk is None else "its first line is too long"
-                raise SandboxError(
-                    f"cannot start the container: {what} before it reported", details=ascii((noise + line)[-500:])
-                )
+            if chunk is None:
+                raise _unreported("it ended", noise + line)
             if chunk.stream == "out":
                 line += chunk.data
             else:
                 noise = (noise + chunk.data)[-2000:]
+            if len(line) > limit and b"\n" not in line[:limit]:
+                raise _unreported("its first line is too long", noise + line)
         line, self._ahead = line.split(b"\n", 1)
         return line
 
@@ -158,9 +157,14 @@ class Box:
     async def destroy(self) -> None:
         """Remove the container. Idempotent and bounded; never fails, though what it could not do is logged."""
         if self._ending is None:
-            self._stream.writer.close()
+            # Not `close`: it would first wait for a container that does not read.
+            self._stream.writer.transport.abort()
             self._ending = asyncio.create_task(dispose(self._engine, self.container_id))
         await finish(self._ending)
+
+
+def _unreported(what: str, said: bytes) -> SandboxError:
+    return SandboxError(f"cannot start the container: {what} before it reported", details=ascii(said[-500:]))
 
 
 async def dispose(engine: Disposer, container: str) -> None:

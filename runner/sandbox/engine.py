@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -239,11 +240,32 @@ class Engine:
     def _work(self, work: Callable[[Client], _Result], limit: float) -> _Result:
         client = cast("Client | None", getattr(self._local, "client", None))
         if client is None:
-            client = Client(base_url=self._host, version="auto", timeout=int(limit))
+            _knock(self._host)
+            client = _TidyClient(base_url=self._host, version="auto", timeout=int(max(1, limit)))
             self._local.client = client
             self._clients.append(client)
         client.timeout = int(max(1, limit))
         return work(client)
+
+
+class _TidyClient(Client):
+    """A client that leaves no connection open when it cannot be made: its constructor already talks to the engine."""
+
+    def __init__(self, *, base_url: str, version: str, timeout: int) -> None:
+        try:
+            super().__init__(base_url=base_url, version=version, timeout=timeout)
+        except BaseException:
+            self.close()
+            raise
+
+
+def _knock(host: str) -> None:
+    """See that somebody listens on a local socket; the client's own attempt would leak its socket on a refusal."""
+    scheme, _, path = host.partition("://")
+    if scheme == "unix":
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+            door.settimeout(5)
+            door.connect(path)
 
 
 async def _upgrade(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, target: str) -> None:

@@ -14,7 +14,6 @@ from runner.sandbox.spec import SandboxSpec, create_kwargs, host_config
 #: Options of the engine that a sandbox never has; each must come back empty.
 _EMPTY = (
     "Binds",
-    "CapAdd",
     "CgroupParent",
     "DeviceCgroupRules",
     "DeviceRequests",
@@ -25,12 +24,9 @@ _EMPTY = (
     "ExtraHosts",
     "GroupAdd",
     "Links",
-    "PidMode",
     "PortBindings",
-    "Privileged",
     "PublishAllPorts",
     "Sysctls",
-    "UTSMode",
     "UsernsMode",
     "VolumeDriver",
     "VolumesFrom",

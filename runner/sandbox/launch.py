@@ -148,7 +148,7 @@ async def launch(engine: ContainerEngine, order: LaunchOrder, *, on_created: Cal
         await _prove(engine, spec, box)
     except BaseException:
         for attached in stream:
-            attached.writer.close()
+            attached.writer.transport.abort()
         await finish(_discard(engine, creation, marker))
         raise
     return box
