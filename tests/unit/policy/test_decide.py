@@ -136,6 +136,17 @@ def test_what_is_wrong_with_a_call_refuses_it_outside_the_table(call: ToolCall, 
     assert (decision.call_digest is None) == (call.input is None)
 
 
+def test_a_call_that_is_wrong_in_two_ways_is_told_the_first() -> None:
+    undeclared = decide(a_call("Bash", raw="not json"), a_profile(), a_context())
+    malformed = decide(a_call("Read", raw="not json"), a_profile(), a_context())
+
+    assert (short(undeclared), undeclared.call_digest) == (("deny", 0, "not_declared"), None)
+    assert malformed.reason == (
+        "Refused (malformed): The input is malformed: it must be one JSON object that every reader reads alike. "
+        "Do not retry this call unchanged."
+    )
+
+
 def test_a_tools_name_that_is_no_text_is_refused() -> None:
     decision = decide(a_call("\ud800", {}), a_profile(tools=("Read", "\ud800")), a_context())
 
@@ -294,6 +305,15 @@ def test_a_declared_connector_tool_counts_as_declared_while_its_definition_is_th
     assert verdict() == ("allow", 6, "covered_in_manual")
     assert verdict(offered=other) == ("ask", 7, "not_covered")
     assert verdict(tool=replace(tool, name="mcp__github__other")) == ("ask", 7, "not_covered")
+
+
+def test_only_a_connectors_tool_can_be_declared_from_outside_the_catalogue() -> None:
+    """P7: nothing gets a class of its own by calling itself something else."""
+    tool = Tool(name="Sneaky", description="", arguments=None, covered_from=Policy.READ_ONLY, tool_class=ToolClass.READ)
+    pin = digest_json("test", "a")
+    context = a_context(connectors={"Sneaky": Connector(tool=tool, pinned=pin, offered=pin)})
+
+    assert short(decide(a_call("Sneaky", {}), a_profile(tools=("Sneaky",)), context)) == ("ask", 7, "not_covered")
 
 
 def test_a_tool_that_is_not_carried_out_yet_is_refused() -> None:

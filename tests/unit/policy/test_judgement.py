@@ -87,6 +87,19 @@ def test_in_strict_only_confined_reads_run_under_any_policy() -> None:
         (READ, {"strict": False}, {}, ("allow", 6, "covered_in_manual")),
         (READ, {"tools": ("Read", "Glob")}, {"saved": {"Glob": SavedVerdict.ASK}}, ("allow", 6, "covered_in_manual")),
         (READ, {"tools": ("Read", NEW)}, {}, ("allow", 6, "covered_in_manual")),
+        (
+            READ,
+            {"tools": ("Read", NEW), "strict": False},
+            {"saved": {NEW: SavedVerdict.ALLOW}},
+            ("allow", 6, "covered_in_manual"),
+        ),
+        (
+            READ,
+            {"tools": ("Read", "Write"), "strict": False},
+            {"saved": {"Write": SavedVerdict.ALLOW}},
+            ("allow", 9, "all_covered"),
+        ),
+        (READ, {"tools": ("Read", "Write")}, {"saved": {"Write": SavedVerdict.ALLOW}}, ("allow", 6, "covered_in_manual")),
         (WRITE, {"strict": False, "policy": Policy.SKIP}, {}, ("ask", 7, "not_covered")),
         (READ, {"policy": Policy.ASK, "tools": ("Read",)}, {}, ("ask", 7, "not_covered")),
         # 8: escalation, with and without someone to ask
