@@ -60,7 +60,6 @@ class Gateway:
         self._history = History()
         self._listener = Listener(directory, self._answer, limits=limits, admit=self._admit)
         self._connects = Allowance(limits.burst, limits.per_second)
-        self._requests = Allowance(limits.burst, limits.per_second)
         self._intake, self._turn = asyncio.Lock(), asyncio.Lock()
         self._asked: set[asyncio.Task[object]] = set()
         self._refusals: deque[str] = deque(maxlen=_KEPT_REFUSALS)
@@ -133,8 +132,6 @@ class Gateway:
             raise RequestRefusedError("this door takes POST only", status=405)
         if self._sealed:
             raise RequestRefusedError(DESK_REFUSED, status=403)
-        if not self._requests.take():
-            raise RequestRefusedError("too many requests", status=429)
         exchange.check_head(self._limits)
 
     async def _read(self, exchange: Exchange) -> ModelRequest:

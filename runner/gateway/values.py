@@ -69,7 +69,7 @@ class GatewayLimits:
     body_items: int = 1_000_000  #: quotes, commas and brackets: what makes parsing slow
     body_seconds: float = 30.0
     request_seconds: float = 1500.0  #: a connection's whole life
-    burst: int = 60  #: requests, and connections, that may come at once
+    burst: int = 60  #: connections, each good for one request, that may come at once
     per_second: float = 5.0  #: how fast that allowance refills
     refusals: int = 1000  #: refused requests after which the door is shut for good
     reply_bytes: int = 8 * 1024 * 1024
