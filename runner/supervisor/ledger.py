@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from runner import approvals
 from runner.approvals import Request
 from runner.errors import GatewayError
-from runner.lifecycle import RUN_ENDS, RunEvent
+from runner.lifecycle import RUN_ENDS, ApprovalEvent, RunEvent
 from runner.model import ApprovalId, Attempt, CallId, Json, Profile, Usage, Verdict
 from runner.policy.catalogue import TOOLS, definition_digest
 from runner.store import ApprovalRow, CallRow, Connection, RunRow, Store, calls, runs, transcript
@@ -21,6 +21,7 @@ from runner.supervisor.entries import Entry
 from runner.supervisor.ids import Ids
 from runner.supervisor.proposals import Proposal
 
+_ASKED_AGAIN = "the agent asked the model anew without an answer to this call"
 #: Bytes of a stray call's arguments kept for the record.
 _STRAY_BYTES = 2000
 
@@ -83,6 +84,8 @@ class Ledger:
         if not _speaks_for(self._attempt, run):
             raise GatewayError("cannot take a turn: this attempt is no longer the run's own")
         runs.record(conn, run.id, now=now, usage=usage)
+        # An honest CLI asks the model again only when the last turn is answered; one that lost a reply has nobody to tell.
+        approvals.end_for_run(conn, run.id, event=ApprovalEvent.SUPERSEDE, reason=_ASKED_AGAIN, now=now)
         entries = [self._append(conn, proposal, turn=usage.turns, now=now) for proposal in proposals]
         asked = [(entry, one) for entry, one in zip(entries, proposals, strict=True) if entry.decision.verdict is Verdict.ASK]
         requests = [self._request(run, entry, proposal, turn=usage.turns) for entry, proposal in asked]
@@ -93,8 +96,8 @@ class Ledger:
                 continue
             entry.decision = replace(entry.decision, verdict=Verdict.DENY, rank=0, rule=row.code, reason=row.reason)
             calls.set_outcome(conn, entry.call, outcome=row.reason, error=True, now=now)
-        if any(entry.approval for entry in entries):
-            runs.move(conn, run.id, RunEvent.HOLD, now=now, segment=self._attempt.segment, attempt=self._attempt.number)
+        event = RunEvent.HOLD if any(entry.approval for entry in entries) else RunEvent.RELEASE
+        runs.move(conn, run.id, event, now=now, segment=self._attempt.segment, attempt=self._attempt.number)
         return entries
 
     def _append(self, conn: Connection, proposal: Proposal, *, turn: int, now: float) -> Entry:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -16,32 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from runner.agent import (
-    Message,
     Session,
     SessionEnd,
-    Start,
     argv,
-    brokered_tools,
-    container_tools,
     environment,
     user_message,
-    versions,
 )
-from runner.captures import from_json as capture_from_json
-from runner.errors import AgentProtocolError, RunnerError, SandboxUnavailableError
-from runner.fence import Prompt, compose
-from runner.gateway import Gateway, Reference, UpstreamFactory
-from runner.model import Attempt, Profile
-from runner.policy.catalogue import model_name
-from runner.profiles import from_json as profile_from_json
+from runner.errors import AgentProtocolError, RunnerError
+from runner.gateway import Gateway, UpstreamFactory
+from runner.model import Attempt
 from runner.sandbox.beneath import Beneath
 from runner.sandbox.box import Box
 from runner.sandbox.engine import Engine, ImageInfo
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import LaunchOrder, Mounts, launch
-from runner.sandbox.snapshot import take_snapshot
 from runner.sandbox.view import SnapshotView
-from runner.store import Connection, RunRow, SegmentRow, Store, captures, profiles, segments
+from runner.store import Connection, RunRow, SegmentRow, Store, segments
 from runner.supervisor.changes import Changes
 from runner.supervisor.contexts import Contexts
 from runner.supervisor.desk import Desk
@@ -50,8 +39,9 @@ from runner.supervisor.ids import Ids
 from runner.supervisor.ledger import Ledger
 from runner.supervisor.live import Live, LiveSegment
 from runner.supervisor.patience import until_impatient
+from runner.supervisor.preparation import Facts, checked, lay_out, message_of, read_facts, reference_of, start_of
 from runner.supervisor.progress import Clock
-from runner.supervisor.resume import NUDGE, Restored, has_untold, restore
+from runner.supervisor.resume import Restored, has_untold, restore
 
 _log = logging.getLogger(__name__)
 
@@ -75,22 +65,6 @@ class Surroundings:
     attempts: Path  #: a private folder; each attempt has one of its own in it
     owner: str  #: label of this supervisor's containers
     runtime: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What is known before anything is started."""
-
-    attempt: Attempt
-    run: RunRow
-    profile: Profile
-    uid: int
-    prompt: Prompt
-
-    @property
-    def message(self) -> Message:
-        """What the agent is asked first."""
-        return Message(text=self.prompt.text, images=self.prompt.images)
 
 
 class Conductor:
@@ -121,14 +95,14 @@ class Conductor:
 
     async def _attempted(self, attempt: Attempt, run: RunRow) -> End:
         around = self._around
-        facts = await around.store.query(self._facts, attempt, run)
-        image = _checked(await image_info(around.engine))
+        facts = await around.store.query(read_facts, attempt, run)
+        image = checked(await image_info(around.engine))
         folder = around.attempts / str(attempt).replace(":", "-")
         segment = LiveSegment(attempt=attempt, snapshot=folder / "snapshot")
         around.live.add(segment)
         try:
             restored = await around.store.call(restore, attempt, run, prompt=user_message(facts.message), clock=around.clock)
-            await asyncio.to_thread(_lay_out, folder, facts.profile, restored)
+            await asyncio.to_thread(lay_out, folder, facts, restored)
             return await self._with_view(facts, image, folder=folder, restored=restored, segment=segment)
         finally:
             around.live.remove(segment)
@@ -150,7 +124,7 @@ class Conductor:
             gateway = Gateway(
                 directory=folder / "gateway",
                 desk=desk,
-                reference=_reference(facts.profile),
+                reference=reference_of(facts.profile),
                 upstream=around.upstream(facts.profile.name),
             )
             await gateway.start()
@@ -169,8 +143,8 @@ class Conductor:
     ) -> End:
         """Let the agent talk until it, its limits or a person end it."""
         around = self._around
-        session = Session(box, _start(facts, resume=restored is not None), gate=desk, mirror=desk.mirror)
-        talk = asyncio.create_task(session.run(_message(facts, restored)))
+        session = Session(box, start_of(facts, resume=restored is not None), gate=desk, mirror=desk.mirror)
+        talk = asyncio.create_task(session.run(message_of(facts, restored)))
         others: dict[asyncio.Task[Any], Callable[[], End]] = {
             _task(segment.stop.wait()): lambda: End(ending=Ending.CANCEL, reason="stopped by a person"),
             _task(segment.park.wait()): lambda: End(ending=Ending.PARK, reason="the supervisor stops"),
@@ -225,7 +199,7 @@ class Conductor:
             profile_digest=facts.profile.digest,
             uid=facts.uid,
             image=image,
-            argv=argv(_start(facts, resume=resumed)),
+            argv=argv(start_of(facts, resume=resumed)),
             environment=environment(),
             mounts=Mounts(
                 snapshot=folder / "snapshot", gateway=folder / "gateway", session=folder / "session" if resumed else None
@@ -246,73 +220,6 @@ class Conductor:
             row = SegmentRow(run=run.id, segment=attempt.segment, attempt=attempt.number, created=self._around.clock())
             segments.insert(conn, row)
         return run
-
-    def _facts(self, conn: Connection, attempt: Attempt, run: RunRow) -> Facts:
-        stored = profiles.get(conn, run.profile_digest)
-        capture = capture_from_json(captures.get(conn, run.capture).text)
-        return Facts(
-            attempt=attempt,
-            run=run,
-            profile=profile_from_json(json.loads(stored.text)),
-            uid=stored.uid,
-            prompt=compose(capture, run.sender, nonce=run.nonce),
-        )
-
-
-def _checked(image: ImageInfo | None) -> ImageInfo:
-    """The image, if it is there and holds the CLI that this SDK was made for."""
-    if image is None:
-        raise SandboxUnavailableError("cannot start the run: there is no sandbox image", resolution="runner image build")
-    _, wanted = versions()
-    if image.cli_version != wanted:
-        raise SandboxUnavailableError(
-            f"cannot start the run: the sandbox image has CLI {image.cli_version}, the installed SDK wants {wanted}",
-            resolution="runner image build",
-        )
-    return image
-
-
-def _lay_out(folder: Path, profile: Profile, restored: Restored | None) -> None:
-    """The attempt's own folder: snapshot, gateway, and on resume the transcript. Blocking; for a thread."""
-    for name in ("snapshot", "gateway"):
-        (folder / name).mkdir(parents=True)
-        (folder / name).chmod(0o755)
-    take_snapshot(
-        profile.cwd,
-        folder / "snapshot",
-        read=profile.read,
-        hide=profile.hide,
-        max_bytes=profile.snapshot.max_bytes,
-        max_files=profile.snapshot.max_files,
-        allow_hard_links=profile.allow_hard_links,
-    )
-    if restored is not None:
-        session = folder / "session"
-        session.mkdir()
-        transcript = session / f"{restored.session_id}.jsonl"
-        transcript.write_text("".join(f"{line}\n" for line in restored.lines), encoding="utf-8")
-        transcript.chmod(0o444)
-        session.chmod(0o755)
-
-
-def _start(facts: Facts, *, resume: bool) -> Start:
-    return Start(
-        profile=facts.profile,
-        session_id=facts.run.session_id or "",
-        system_prompt=f"{facts.profile.system_prompt}\n\n{facts.prompt.system_rule}",
-        resume=resume,
-    )
-
-
-def _message(facts: Facts, restored: Restored | None) -> Message | None:
-    if restored is None:
-        return facts.message
-    return Message(text=NUDGE) if restored.nudge else None
-
-
-def _reference(profile: Profile) -> Reference:
-    names = (*container_tools(profile), *(model_name(name) for name in brokered_tools(profile)))
-    return Reference(model=profile.model, offered=frozenset(names))
 
 
 def _task(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

@@ -1,0 +1,130 @@
+"""What is settled before a container exists: the run's facts, the image, the attempt's folder, the CLI's start."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.agent import Message, Start, brokered_tools, container_tools, versions
+from runner.captures import from_json as capture_from_json
+from runner.errors import SandboxError, SandboxUnavailableError
+from runner.fence import Prompt, compose
+from runner.gateway import Reference
+from runner.model import Attempt, Profile
+from runner.policy.catalogue import model_name
+from runner.profiles import from_json as profile_from_json
+from runner.sandbox.engine import ImageInfo
+from runner.sandbox.snapshot import take_snapshot
+from runner.store import Connection, RunRow, captures, profiles
+from runner.supervisor.resume import NUDGE, Restored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known before anything is started."""
+
+    attempt: Attempt
+    run: RunRow
+    profile: Profile
+    uid: int
+    prompt: Prompt
+
+    @property
+    def message(self) -> Message:
+        """What the agent is asked first."""
+        return Message(text=self.prompt.text, images=self.prompt.images)
+
+
+def read_facts(conn: Connection, attempt: Attempt, run: RunRow) -> Facts:
+    """The run's profile, its agent's uid, and its prompt with the very fence it was accepted with."""
+    stored = profiles.get(conn, run.profile_digest)
+    capture = capture_from_json(captures.get(conn, run.capture).text)
+    return Facts(
+        attempt=attempt,
+        run=run,
+        profile=profile_from_json(json.loads(stored.text)),
+        uid=stored.uid,
+        prompt=compose(capture, run.sender, nonce=run.nonce),
+    )
+
+
+def checked(image: ImageInfo | None) -> ImageInfo:
+    """The image, if it is there and holds the CLI that this SDK was made for."""
+    if image is None:
+        raise SandboxUnavailableError("cannot start the run: there is no sandbox image", resolution="runner image build")
+    _, wanted = versions()
+    if image.cli_version != wanted:
+        raise SandboxUnavailableError(
+            f"cannot start the run: the sandbox image has CLI {image.cli_version}, the installed SDK wants {wanted}",
+            resolution="runner image build",
+        )
+    return image
+
+
+def lay_out(folder: Path, facts: Facts, restored: Restored | None) -> None:
+    """The attempt's own folder: snapshot, gateway, and on resume the transcript. Blocking; for a thread.
+
+    Raises:
+        SandboxError: The agent's uid is somebody's, or its directory cannot be copied.
+    """
+    profile = facts.profile
+    _check_uid(facts.uid, profile.cwd)
+    for name in ("snapshot", "gateway"):
+        (folder / name).mkdir(parents=True)
+        (folder / name).chmod(0o755)
+    take_snapshot(
+        profile.cwd,
+        folder / "snapshot",
+        read=profile.read,
+        hide=profile.hide,
+        max_bytes=profile.snapshot.max_bytes,
+        max_files=profile.snapshot.max_files,
+        allow_hard_links=profile.allow_hard_links,
+    )
+    if restored is not None:
+        session = folder / "session"
+        session.mkdir()
+        transcript = session / f"{restored.session_id}.jsonl"
+        transcript.write_text("".join(f"{line}\n" for line in restored.lines), encoding="utf-8")
+        transcript.chmod(0o444)
+        session.chmod(0o755)
+
+
+def _check_uid(uid: int, cwd: Path) -> None:
+    """A uid shared with a person shares the kernel's quotas with them, and files that are theirs (M1)."""
+    try:
+        owner = cwd.stat().st_uid
+    except OSError as error:
+        raise SandboxError(
+            f"cannot copy {cwd}: {error.strerror}", resolution="make the directory, or publish the profile with another cwd"
+        ) from None
+    if uid in (owner, os.geteuid(), 0):
+        raise SandboxError(
+            f"cannot start the run: uid {uid}, reserved for this agent, is the owner of {cwd} or the supervisor",
+            resolution="give the directory to another user",
+        )
+
+
+def start_of(facts: Facts, *, resume: bool) -> Start:
+    """How the CLI is started: the profile's prompt, then the rule that names this run's fence (R9)."""
+    return Start(
+        profile=facts.profile,
+        session_id=facts.run.session_id or "",
+        system_prompt=f"{facts.profile.system_prompt}\n\n{facts.prompt.system_rule}",
+        resume=resume,
+    )
+
+
+def message_of(facts: Facts, restored: Restored | None) -> Message | None:
+    """What the CLI is asked: the capture, a nudge, or nothing where it has an open call to begin with."""
+    if restored is None:
+        return facts.message
+    return Message(text=NUDGE) if restored.nudge else None
+
+
+def reference_of(profile: Profile) -> Reference:
+    """What a model request must agree with."""
+    names = (*container_tools(profile), *(model_name(name) for name in brokered_tools(profile)))
+    return Reference(model=profile.model, offered=frozenset(names))
