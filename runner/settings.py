@@ -48,6 +48,7 @@ class Settings(BaseSettings):
     state_dir: Path = Field(default_factory=lambda: default_state_dir())  # noqa: PLW0108 - defined below
     database_url: SecretStr = SecretStr("")  #: after checking never empty: SQLite in the state directory
     model: str = "anthropic"  #: `anthropic`, an http(s) URL, or `scripted:FILE` with an absolute path after checking
+    model_timeout: Annotated[float, Field(gt=0, le=3600)] = 120.0  #: seconds a model's upstream may stay silent
     api_key: SecretStr | None = Field(default=None, validation_alias="ANTHROPIC_API_KEY")
     key_file: Path | None = None
     docker_host: str | None = Field(default=None, validation_alias=AliasChoices("DOCKER_HOST", "docker_host"))

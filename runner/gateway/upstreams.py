@@ -8,19 +8,20 @@ from urllib.parse import urlsplit
 
 from runner.errors import SettingsError
 from runner.gateway.scripted import ScriptedUpstream, read_scripts
-from runner.gateway.upstream import HttpUpstream
+from runner.gateway.upstream import HttpUpstream, Patience
 from runner.gateway.values import Upstream, UpstreamFactory
 
 _ANTHROPIC = "https://api.anthropic.com"
 _FORMS = "RUNNER_MODEL is anthropic, an http(s):// URL of a Messages API, or scripted:FILE"
 
 
-def make_upstream(model: str, *, key: str | None) -> UpstreamFactory:
+def make_upstream(model: str, *, key: str | None, patience: Patience | None = None) -> UpstreamFactory:
     """The upstream of each agent; HTTP connections are shared among them.
 
     Args:
         model: `anthropic`, `http(s)://…` or `scripted:FILE`.
         key: The operator's key; never sent in the clear to another machine.
+        patience: Timeouts and retries of an HTTP upstream.
 
     Raises:
         SettingsError: Of no such form, an unusable script, no key for `anthropic`, or a key over plain http.
@@ -29,7 +30,7 @@ def make_upstream(model: str, *, key: str | None) -> UpstreamFactory:
     if kind == "scripted" and rest:
         return _scripted(Path(rest).expanduser())
     if kind in {"http", "https"}:
-        return _one(HttpUpstream(_checked(model, key), key=key))
+        return _one(HttpUpstream(_checked(model, key), key=key, patience=patience))
     if model != "anthropic":
         raise SettingsError(f"cannot use the model {model!r}: no such upstream", resolution=_FORMS)
     if not key:
@@ -37,7 +38,7 @@ def make_upstream(model: str, *, key: str | None) -> UpstreamFactory:
             "cannot use the model upstream anthropic: there is no key",
             resolution="set ANTHROPIC_API_KEY or a key file for the supervisor, or RUNNER_MODEL=scripted:FILE",
         )
-    return _one(HttpUpstream(_ANTHROPIC, key=key))
+    return _one(HttpUpstream(_ANTHROPIC, key=key, patience=patience))
 
 
 def _scripted(path: Path) -> UpstreamFactory:

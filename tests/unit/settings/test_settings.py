@@ -36,6 +36,7 @@ def test_the_defaults_are_the_documented_ones(home: Path) -> None:
     assert (settings.model, settings.model_kind, settings.script_file) == ("anthropic", "anthropic", None)
     assert (settings.runtime, settings.max_policy, settings.approvers.uids) == ("runc", Policy.SKIP, ())
     assert (settings.docker_host, settings.api_key, settings.log_level) == (None, None, "info")
+    assert settings.model_timeout == 120.0
     assert control_socket(settings) == settings.state_dir / "control.sock"
 
 
@@ -66,6 +67,9 @@ def test_the_database_follows_the_state_directory(home: Path, monkeypatch: pytes
         ("RUNNER_MODEL", "gpt"),
         ("RUNNER_MODEL", "scripted:"),
         ("RUNNER_MODEL", "https://user:pw@host/"),
+        ("RUNNER_MODEL_TIMEOUT", "0"),
+        ("RUNNER_MODEL_TIMEOUT", "nan"),
+        ("RUNNER_MODEL_TIMEOUT", "3601"),
         ("RUNNER_MAX_POLICY", "all"),
         ("RUNNER_RUNTIME", "run c;"),
         ("RUNNER_APPROVERS", "root"),
