@@ -16,7 +16,7 @@ from pathlib import Path
 from runner.agent import bundled_cli
 from runner.api.server import ControlServer
 from runner.errors import SupervisorUnavailableError
-from runner.gateway import make_upstream
+from runner.gateway import Patience, make_upstream
 from runner.sandbox import image as images
 from runner.sandbox.engine import Engine, ImageInfo
 from runner.settings import Settings, private_directory, socket_dir
@@ -54,7 +54,11 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
     private_directory(settings.state_dir)
     with hold(settings.state_dir):
         key = settings.read_key()
-        upstream = make_upstream(settings.model, key=None if key is None else key.get_secret_value())
+        upstream = make_upstream(
+            settings.model,
+            key=None if key is None else key.get_secret_value(),
+            patience=Patience(read=settings.model_timeout),
+        )
         async with AsyncExitStack() as stack:
             store = Store(settings.database_url.get_secret_value())
             await asyncio.to_thread(store.open)
