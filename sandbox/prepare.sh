@@ -30,7 +30,9 @@ done
 
 # Mount points; the root file system is read-only when they are mounted on.
 mkdir -p /workspace /run/gateway /run/session /home/agent /usr/local/lib/runner
-chmod 0755 /workspace /run/gateway /run/session /home/agent /usr/local/lib/runner
+chmod 0755 /workspace /run/gateway /run/session /usr/local/lib/runner
+# The engine gives a tmpfs the mode of the directory it covers, whatever mode it was asked for.
+chmod 0700 /home/agent
 
 # no-new-privileges makes them useless already; a file that is not there needs no flag to hold.
 find / -xdev \( -perm -4000 -o -perm -2000 \) \( -type f -o -type d \) -exec chmod ug-s {} +

@@ -62,7 +62,7 @@ class Box:
         self.report: JsonObject = {}
         self._engine, self._stream = engine, stream
         self._frame: tuple[Literal["out", "err"], int] = ("out", 0)
-        self._ahead = b""
+        self._ahead: list[Chunk] = []
         self._sending = asyncio.Lock()
         self._ending: asyncio.Task[None] | None = None
         stream.writer.transport.set_write_buffer_limits(high=MAX_UNSENT)
@@ -94,8 +94,7 @@ class Box:
             SandboxError: The engine's framing is broken, or the stream is cut inside a frame.
         """
         if self._ahead:
-            data, self._ahead = self._ahead, b""
-            return Chunk(stream="out", data=data)
+            return self._ahead.pop(0)
         reader = self._stream.reader
         try:
             while self._frame[1] == 0:
@@ -118,7 +117,7 @@ class Box:
         return Chunk(stream=name, data=data)
 
     async def first_line(self, *, limit: int) -> bytes:
-        """The first line of stdout, its end left off; what follows it is received next.
+        """The first line of stdout, its end left off; what follows it, and the last of stderr, is received next.
 
         Raises:
             SandboxError: The container ended, or the line is longer than `limit`. What it said on stderr is in the details.
@@ -134,7 +133,9 @@ class Box:
                 noise = (noise + chunk.data)[-2000:]
             if len(line) > limit and b"\n" not in line[:limit]:
                 raise _unreported("its first line is too long", noise + line)
-        line, self._ahead = line.split(b"\n", 1)
+        line, rest = line.split(b"\n", 1)
+        # The two outputs race: what is on stderr may be the agent's own already.
+        self._ahead = [chunk for chunk in (Chunk(stream="err", data=noise), Chunk(stream="out", data=rest)) if chunk.data]
         return line
 
     async def end_input(self) -> None:

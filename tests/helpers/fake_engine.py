@@ -108,8 +108,8 @@ class FakeEngine:
     async def attach(self, container: str) -> Attached:
         """One end of a socket pair."""
         await self._step("attach")
-        ours, theirs = socket.socketpair()
         held = self._get(container)
+        ours, theirs = socket.socketpair()
         held.reader, held.writer = await asyncio.open_connection(sock=theirs)
         return Attached(*await asyncio.open_connection(sock=ours))
 

@@ -231,7 +231,7 @@ def test_the_first_line_is_cut_off_and_the_rest_kept():
         await container.out(b"ird")
         container.end(0)
         assert await box.first_line(limit=100) == b"first"
-        assert (await everything(box))["out"] == b"second\nthird"
+        assert await everything(box) == {"out": b"second\nthird", "err": b"warning"}
 
     with_box(scene)
 
