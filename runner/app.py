@@ -107,7 +107,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             )
             await publish_shipped(store, settings.state_dir, now=clock())
             await dispatch.open(conductor.conduct)
-            drain = Drain(live=live, effects=effects)
+            drain = Drain(conductor=conductor, live=live, effects=effects)
             stack.push_async_callback(dispatch.close, drain_seconds=0)
             stack.push_async_callback(drain.finish)
             await Recovery(
@@ -124,7 +124,11 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             await control.start()
             stack.push_async_callback(control.stop)
             await dispatch.start()
-            stack.push_async_callback(Clockwork(store=store, effects=effects, service=service).start())
+            stack.push_async_callback(
+                Clockwork(
+                    store=store, engine=engine, effects=effects, service=service, clock=clock, enqueue=dispatch.enqueue
+                ).start()
+            )
             ready()
             await until_signalled()
 

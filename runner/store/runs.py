@@ -67,6 +67,14 @@ def list(
     return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
 
 
+def idle(conn: Connection) -> tuple[RunId, ...]:
+    """Parked runs none of whose calls waits for an outcome: they wait for an engine, not for a person."""
+    waits = schema.approvals.c.state.in_(("pending", "approved", "executing", "unknown"))
+    waiting = select(schema.approvals.c.id).where(schema.approvals.c.run == schema.runs.c.id, waits)
+    query = select(schema.runs.c.id).where(schema.runs.c.state == RunState.PARKED.value, ~waiting.exists())
+    return tuple(RunId(run) for run in conn.execute(query).scalars())
+
+
 def move(  # noqa: PLR0913 -- the guards are part of the question
     conn: Connection,
     run: RunId,

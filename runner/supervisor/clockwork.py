@@ -1,23 +1,29 @@
-"""What happens by the clock alone: deadlines of approvals."""
+"""What happens by the clock alone: deadlines of approvals, and runs that wait for the engine to come back."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from runner.approvals import Approver
-from runner.errors import RunnerError, UsageError
+from runner.errors import RunnerError, SandboxError, UsageError
 from runner.profiles import from_json
-from runner.store import ApprovalRow, Store, profiles
+from runner.sandbox.engine import Engine
+from runner.sandbox.image import image_info
+from runner.store import ApprovalRow, Store, profiles, runs
 from runner.supervisor.effects import Effects
+from runner.supervisor.progress import Clock, Enqueue, advance
 from runner.supervisor.service import SupervisorService
 
 _log = logging.getLogger(__name__)
 
 TICK = 1.0
+#: Ticks between two looks at whether the engine is back.
+LOOK_EVERY = 5
 _CLOCK = Approver(uid=0, channel="clock", name="the clock")
 
 
@@ -26,8 +32,11 @@ class Clockwork:
     """Ticks once a second."""
 
     store: Store
+    engine: Engine
     effects: Effects
     service: SupervisorService
+    clock: Clock
+    enqueue: Enqueue
 
     def start(self) -> Callable[[], Awaitable[None]]:
         """Begin to tick; the answer stops it."""
@@ -48,10 +57,25 @@ class Clockwork:
                 except UsageError as error:
                     _log.info("an expired call's run had ended: %s", error.brief)
 
+    async def wake(self) -> None:
+        """Resume parked runs that nobody has to be waited for, once engine and image are there."""
+        idle = await self.store.query(runs.idle)
+        if not idle:
+            return
+        try:
+            image = await image_info(self.engine)
+        except SandboxError:
+            return
+        if image is not None:
+            for run in idle:
+                await self.store.call(advance, run, now=self.clock(), enqueue=self.enqueue)
+
     async def _run(self) -> None:
-        while True:
+        for count in itertools.count():
             try:
                 await self.tick()
+                if count % LOOK_EVERY == 0:
+                    await self.wake()
             except RunnerError as error:
                 _log.error("cannot do what is due: %s", error.diagnostics())
             await asyncio.sleep(TICK)

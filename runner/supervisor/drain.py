@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from runner.supervisor.effects import Effects
 from runner.supervisor.live import Live
+from runner.supervisor.segment import Conductor
 
 _log = logging.getLogger(__name__)
 
@@ -20,11 +21,13 @@ DRAIN_SECONDS = 30.0
 class Drain:
     """Parks every live segment and waits for it, and for effects."""
 
+    conductor: Conductor
     live: Live
     effects: Effects
 
     async def finish(self) -> None:
         """Ask every segment to park and wait; what is left after `DRAIN_SECONDS` is recovered at the next start."""
+        self.conductor.close()
         for segment in self.live.all():
             segment.park.set()
         with contextlib.suppress(TimeoutError):

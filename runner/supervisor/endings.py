@@ -23,9 +23,13 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """An attempt's end; `reply` with REPLY, `reason` with the others."""
+    """An attempt's end; `reply` with REPLY, `reason` with the others.
+
+    `wait`: parked for want of an engine or an image, not of a person; the clockwork looks after it.
+    """
 
     ending: Ending
+    wait: bool = False
     reason: str = ""
     reply: str | None = None
 
@@ -76,6 +80,8 @@ class Endings:
         )
         if row is None:
             return None
+        if end.ending is Ending.PARK and end.wait:
+            return row
         if end.ending is Ending.PARK:
             return advance(conn, row.id, now=now, enqueue=self._enqueue) or row
         why = "its run has ended" if end.ending is Ending.REPLY else f"its run was ended: {end.ending.value}"

@@ -21,7 +21,7 @@ from runner.agent import (
     environment,
     user_message,
 )
-from runner.errors import AgentProtocolError, RunnerError
+from runner.errors import AgentProtocolError, RunnerError, SandboxUnavailableError
 from runner.gateway import Gateway, UpstreamFactory
 from runner.model import Attempt
 from runner.sandbox.beneath import Beneath
@@ -72,19 +72,28 @@ class Conductor:
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._around = surroundings
+        self._closing = False
+
+    def close(self) -> None:
+        """Take no attempt any more: what is still queued is left to the next supervisor."""
+        self._closing = True
 
     async def conduct(self, attempt: Attempt) -> None:
         """Carry one attempt from claim to end. A stale or repeated one changes nothing.
 
         The supervisor's edge: whatever goes wrong in here ends this run as failed, and no other.
         """
-        run = await self._around.store.call(self._claim, attempt)
+        run = None if self._closing else await self._around.store.call(self._claim, attempt)
         if run is None:
-            _log.info("attempt %s is stale and is not taken", attempt)
+            _log.info("attempt %s is not taken: it is stale, or the supervisor stops", attempt)
             return
         self._around.changes.ring()
         try:
             end = await self._attempted(attempt, run)
+        except SandboxUnavailableError as error:
+            # A run that has been under way is not lost to an engine that is away for a while.
+            away = Ending.PARK if attempt.segment > 0 else Ending.FAIL
+            end = End(ending=away, reason=error.diagnostics(), wait=True)
         except RunnerError as error:
             end = End(ending=Ending.FAIL, reason=error.diagnostics())
         except Exception:  # noqa: BLE001 -- the supervisor's edge, one of the two
