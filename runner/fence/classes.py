@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 
 from runner.fence import table
 
@@ -40,16 +41,30 @@ def one_of(*texts: str) -> str:
     basic, beyond = "", ""
     for low, high in sorted(span for text in texts for span in spans(text)):
         if low <= 0xFFFF:
-            basic += f"\\u{low:04x}-\\u{min(high, 0xFFFF):04x}"
+            basic += f"{_literal(low)}-{_literal(min(high, 0xFFFF))}"
         if high > 0xFFFF:
-            beyond += f"\\U{max(low, 0x10000):08x}-\\U{high:08x}"
+            beyond += f"{_literal(max(low, 0x10000))}-{_literal(high)}"
     if not beyond:
         return f"[{basic}]"
     return f"(?:[{basic}]|(?=[\\U00010000-\\U0010ffff])[{beyond}])"
 
 
+def _literal(code: int) -> str:
+    """The character itself where it means nothing in a class: an escape of it takes the compiler several times as long."""
+    return f"\\x{code:02x}" if code < 0x80 else chr(code)
+
+
 _KIND_SPANS = tuple((kind, spans(text)) for kind, text in _KINDS)
-_HIDDEN = re.compile(f"{one_of(table.HIDDEN)}+")
+
+
+@cache
+def _hidden_run() -> re.Pattern[str]:
+    return re.compile(f"{one_of(table.HIDDEN)}+")
+
+
+def is_hidden(character: str) -> bool:
+    """Whether a reader cannot see a character."""
+    return _hidden_run().match(character) is not None
 
 
 def kind_of(character: str) -> str:
@@ -72,7 +87,7 @@ def counted(characters: Iterable[str]) -> dict[str, int]:
 
 def hidden_counts(text: str) -> dict[str, int]:
     """Hidden characters of a text by class, wherever they stand; TAB and LF are not hidden."""
-    return counted(character for run in _HIDDEN.findall(text) for character in run)
+    return counted(character for run in _hidden_run().findall(text) for character in run)
 
 
 def decode_hidden(text: str) -> str:

@@ -8,43 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from typing import NamedTuple
 
 from runner.fence import table
-from runner.fence.classes import counted, one_of
+from runner.fence.classes import counted, is_hidden, one_of
 
 #: More marks than this on one letter draw over their neighbours (U1).
 MAX_MARKS = 4
 
-_PICTOGRAPH = one_of(table.PICTOGRAPHS)
-_TONE = "[\U0001f3fb-\U0001f3ff]"
-_JOINING = one_of(table.JOINING)
-_MARK = one_of(table.MARKS)
-_SELECTOR = "[\ufe0e\ufe0f]"
-
-#: A joiner or selector that belongs to the spelling stays as it is: one selector after a pictograph or within a keycap, a
-#: joiner between pictographs, a joiner between letters of scripts that need one.
-_KEPT = (
-    f"(?<={_PICTOGRAPH}){_SELECTOR}|(?<=[0-9#*])\ufe0f(?=\u20e3)"
-    f"|\u200d(?:(?<={_PICTOGRAPH}\u200d)|(?<={_TONE}\u200d)|(?<={_PICTOGRAPH}\ufe0f\u200d))(?={_PICTOGRAPH})"
-    f"|[\u200c\u200d](?<={_JOINING}[\u200c\u200d])(?={_JOINING})"
-)
-_TOKEN = re.compile(
-    f"(?P<html>[&<>\\\\]+)|(?P<kept>(?=[\u200c\u200d\ufe0e\ufe0f])(?:{_KEPT}))|(?P<hidden>{one_of(table.HIDDEN)})"
-    f"|(?P<stacked>{_MARK}(?<={_MARK * (MAX_MARKS + 1)}))",
-)
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\\": "\\\\"}
 _BACK = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "\\\\": "\\"}
 _ESCAPED = re.compile(r"&(?:amp|lt|gt);|\\\\|\\u\{(10[0-9A-F]{4}|[0-9A-F]{1,5})\}")
 
-_BRACKET = one_of(table.LIKE_OPEN, table.LIKE_CLOSE)
 _BLANK = "[ \t\n\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
-#: What may stand between the letters of a fake tag without a reader seeing it, and between them and its bracket.
-_UNSEEN = f"(?:{one_of(table.HIDDEN)}|{_MARK}){{0,6}}"
-#: The four classes share no character: one that fits two ways would let a sender make the search take exponential time.
-_GAP = f"(?:{one_of(table.HIDDEN)}|{_MARK}|{_BLANK}|{one_of(table.LIKE_SLASH)}){{0,12}}"
-_WORD = _UNSEEN.join(one_of(getattr(table, f"LIKE_{letter}")) for letter in "UNTRUSTED")
-_SPOOF = re.compile(f"{_BRACKET}{_GAP}{_WORD}{_UNSEEN}{_BRACKET}?|{_WORD}{_GAP}{_BRACKET}|{_BRACKET}{_UNSEEN}[│┃]")
 
 
 class Escaped(NamedTuple):
@@ -77,6 +54,41 @@ def unescape(text: str) -> str:
     return _ESCAPED.sub(_back, text)
 
 
+# The patterns are made at the first text: compiling them takes longer than most commands, which have no text to escape.
+
+
+@cache
+def _tokens() -> re.Pattern[str]:
+    """What is not plain, or must be kept.
+
+    A joiner or selector that belongs to the spelling stays as it is: one selector after a pictograph or within a keycap, a
+    joiner between pictographs, a joiner between letters of scripts that need one.
+    """
+    pictograph, joining, mark = one_of(table.PICTOGRAPHS), one_of(table.JOINING), one_of(table.MARKS)
+    tone, selector = "[\U0001f3fb-\U0001f3ff]", "[\ufe0e\ufe0f]"
+    kept = (
+        f"(?<={pictograph}){selector}|(?<=[0-9#*])\ufe0f(?=\u20e3)"
+        f"|\u200d(?:(?<={pictograph}\u200d)|(?<={tone}\u200d)|(?<={pictograph}\ufe0f\u200d))(?={pictograph})"
+        f"|[\u200c\u200d](?<={joining}[\u200c\u200d])(?={joining})"
+    )
+    return re.compile(
+        f"(?P<html>[&<>\\\\]+)|(?P<kept>(?=[\u200c\u200d\ufe0e\ufe0f])(?:{kept}))|(?P<hidden>{one_of(table.HIDDEN)})"
+        f"|(?P<stacked>{mark}(?<={mark * (MAX_MARKS + 1)}))",
+    )
+
+
+@cache
+def _spoofs() -> re.Pattern[str]:
+    """What a reader could take for a marker of the fence."""
+    hidden, mark, bracket = one_of(table.HIDDEN), one_of(table.MARKS), one_of(table.LIKE_OPEN, table.LIKE_CLOSE)
+    # What may stand between the letters of a fake tag without a reader seeing it, and between them and its bracket.
+    unseen = f"(?:{hidden}|{mark}){{0,6}}"
+    # The four classes share no character: one that fits two ways would let a sender make the search take exponential time.
+    gap = f"(?:{hidden}|{mark}|{_BLANK}|{one_of(table.LIKE_SLASH)}){{0,12}}"
+    word = unseen.join(one_of(getattr(table, f"LIKE_{letter}")) for letter in "UNTRUSTED")
+    return re.compile(f"{bracket}{gap}{word}{unseen}{bracket}?|{word}{gap}{bracket}|{bracket}{unseen}[│┃]")
+
+
 def _escape(text: str, *, keep_html: bool) -> Escaped:
     hidden: Counter[str] = Counter()
     stacked = spoofs = 0
@@ -95,12 +107,13 @@ def _escape(text: str, *, keep_html: bool) -> Escaped:
                 hidden[run] += 1
         return f"\\u{{{ord(run):X}}}"
 
+    tokens = _tokens()
     pieces, done = [], 0
-    for spoof in _SPOOF.finditer(text):
+    for spoof in _spoofs().finditer(text):
         spoofs += 1
-        pieces += [_TOKEN.sub(token, text[done : spoof.start()]), _spelled(spoof.group(), hidden)]
+        pieces += [tokens.sub(token, text[done : spoof.start()]), _spelled(spoof.group(), hidden)]
         done = spoof.end()
-    pieces.append(_TOKEN.sub(token, text[done:]))
+    pieces.append(tokens.sub(token, text[done:]))
     counts = counted(hidden.elements())
     counts.update({name: count for name, count in (("combining", stacked), ("spoof", spoofs)) if count})
     return Escaped("".join(pieces), counts)
@@ -108,11 +121,8 @@ def _escape(text: str, *, keep_html: bool) -> Escaped:
 
 def _spelled(text: str, hidden: Counter[str]) -> str:
     """An imitated marker with everything but plain ASCII spelled out, so that only the real one looks like one."""
-    hidden.update(character for character in text if _IS_HIDDEN.match(character))
+    hidden.update(character for character in text if is_hidden(character))
     return "".join([_HTML.get(character) or _plain(character) for character in text])
-
-
-_IS_HIDDEN = re.compile(one_of(table.HIDDEN))
 
 
 def _plain(character: str) -> str:
