@@ -13,6 +13,7 @@ import pytest
 
 from runner.errors import SnapshotError
 from runner.sandbox.snapshot import SnapshotReport, apply_bytes, take_snapshot
+from runner.sandbox.walk import Copier
 
 ROUNDS = 60
 SECRET = b"OUTSIDE-SECRET"
@@ -92,6 +93,22 @@ def test_swapping_under_the_copy_lets_nothing_in(work, kind):
         for number in range(ROUNDS):
             snapshot(work, number)
     assert SECRET not in everything(work)
+
+
+def test_a_directory_swapped_right_after_the_look_is_not_entered(work, monkeypatch):
+    """The worst moment, made certain: it was a directory when looked at and is a link when opened."""
+    look = Copier._may_enter
+
+    def then_swap(copier: Copier, parts: tuple[str, ...], facts: os.stat_result) -> bool:
+        answer = look(copier, parts, facts)
+        (work / "sub").rename(work.parent / "spare")
+        (work / "sub").symlink_to(work.parent / "outside")
+        return answer
+
+    monkeypatch.setattr(Copier, "_may_enter", then_swap)
+    report = snapshot(work, 0)
+    assert [item.path for item in report.left_out] == ["sub"]
+    assert everything(work) == b""
 
 
 def test_swapping_under_an_effect_lets_nothing_out(work):
