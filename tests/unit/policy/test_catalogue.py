@@ -72,7 +72,45 @@ def test_only_reads_reversible_writes_and_sandboxed_code_are_ever_covered() -> N
             assert tool.reversible, tool.name
         assert tool.covered_from is not Policy.ASK
     assert unknown_tool("x") == Tool(name="x", description="", arguments=None)
-    assert (unknown_tool("x").reversible, unknown_tool("x").egress, unknown_tool("x").covered_from) == (False, True, None)
+    worst = unknown_tool("x")
+    assert (worst.tool_class, worst.reversible, worst.returns_untrusted, worst.egress) == (ToolClass.UNKNOWN, False, True, True)
+    assert (worst.place, worst.covered_from, worst.unconfined, worst.available) == (Place.BROKER, None, True, False)
+    assert worst.json_schema() == {"type": "object"}
+
+
+def test_a_confined_read_is_a_read_that_is_reversible_and_sends_nothing() -> None:
+    """C2: each of the three counts."""
+    read = TOOLS["Read"]
+
+    assert read.confined_read
+    assert not replace(read, tool_class=ToolClass.WRITE).confined_read
+    assert not replace(read, reversible=False).confined_read
+    assert not replace(read, egress=True).confined_read
+
+
+def test_a_schema_says_what_the_check_checks() -> None:
+    schema = Tool(
+        name="T",
+        description="",
+        arguments=(
+            Argument(name="a", about="A.", required=True),
+            Argument(name="b", about="B.", kind=ArgumentKind.INTEGER, minimum=0),
+            Argument(name="c", about="C.", choices=("x", "y")),
+            Argument(name="d", about="D.", kind=ArgumentKind.BOOLEAN),
+        ),
+    ).json_schema()
+
+    assert schema == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "description": "A."},
+            "b": {"type": "integer", "description": "B.", "minimum": 0},
+            "c": {"type": "string", "description": "C.", "enum": ["x", "y"]},
+            "d": {"type": "boolean", "description": "D."},
+        },
+        "required": ["a"],
+        "additionalProperties": False,
+    }
 
 
 def test_a_tool_that_reaches_out_is_unconfined_or_the_reply() -> None:
@@ -121,7 +159,9 @@ def test_two_spellings_of_one_path_have_one_key() -> None:
 
     assert len({call_key("Read", {"file_path": text}) for text in spellings}) == 1
     assert call_key("Read", {"file_path": "in.txt", "limit": 5}) == call_key("Read", {"limit": 5.0, "file_path": "in.txt"})
-    assert call_key("Read", {"file_path": "in.txt", "pages": ""}) == call_key("Read", {"file_path": "in.txt"})
+    assert call_key("Read", {"file_path": "in.txt", "pages": " "}) == call_key("Read", {"file_path": "in.txt"})
+    assert call_key("Read", {"file_path": "in.txt", "pages": "1"}) != call_key("Read", {"file_path": "in.txt"})
+    assert call_key("Write", {"file_path": "x", "content": ""}) != call_key("Write", {"file_path": "x"})
     assert call_key("Write", {"file_path": "x", "content": "a"}) == call_key(
         "Write", {"file_path": "/workspace/x", "content": "a"}
     )

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
 
-from runner.digest import MalformedJsonError, call_digest, digest_json
+from runner.digest import call_digest
 from runner.model import (
     Decision,
-    Policy,
     ResolvedPath,
     ToolCall,
-    ToolClass,
     ToolScope,
     Verdict,
 )
-from runner.policy import TOOLS, Connector, SavedVerdict, decide, definition_digest
-from runner.policy.catalogue import Tool
-from runner.policy.guard import MAX_INPUT_BYTES
+from runner.policy import TOOLS, SavedVerdict, decide, definition_digest
+from runner.policy.guard import MAX_INPUT_BYTES, MAX_READ_BYTES
 from tests.helpers.builders import a_call, a_profile
-from tests.helpers.policy import NEW, a_context, sample, short
+from tests.helpers.policy import a_context, short
 from tests.helpers.views import Broken, File, Link, TreeView
 
 
@@ -52,7 +48,8 @@ def test_a_confined_read_runs_and_the_decision_is_whole() -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
-        ("Read", {"file_path": "in.txt", "offset": 1, "limit": 2}),
+        ("Read", {"file_path": "in.txt", "offset": 0, "limit": 1, "pages": "1-2", "allow_large": False}),
+        ("Read", {"file_path": "in.txt", "limit": 2.0}),
         ("Read", {"file_path": "absent.txt"}),
         ("Glob", {"pattern": "**/*"}),
         ("Glob", {"pattern": "*", "path": "sub"}),
@@ -153,6 +150,34 @@ def test_a_tools_name_that_is_no_text_is_refused() -> None:
     assert (short(decision), decision.call_digest) == (("deny", 0, "malformed"), None)
 
 
+def test_the_caps_are_these_and_what_just_fits_is_decided() -> None:
+    """L8, sdk.md §5."""
+    assert (MAX_INPUT_BYTES, MAX_READ_BYTES) == (262_144, 4_194_304)
+    frame = len(json.dumps({"file_path": "x", "content": ""}))
+    fits = a_call("Write", {"file_path": "x", "content": "y" * (MAX_INPUT_BYTES - frame)})
+    over = a_call("Write", {"file_path": "x", "content": "y" * (MAX_INPUT_BYTES - frame + 1)})
+
+    assert short(decide(fits, a_profile(), a_context())) == ("ask", 7, "not_covered")
+    assert short(decide(over, a_profile(), a_context())) == ("deny", 0, "too_large_to_review")
+
+
+def test_a_format_that_read_cannot_open_is_known_by_either_name() -> None:
+    view = TreeView({"looks.docx": Link("in.txt"), "in.txt": File(), "plain": Link("real.xlsx"), "real.xlsx": File()})
+
+    for name in ("looks.docx", "plain", "real.xlsx/"):
+        decision = decide(a_call("Read", {"file_path": name}), a_profile(), a_context(view=view))
+        assert short(decision) == ("deny", 0, "unreadable_format")
+
+
+def test_the_first_rule_that_speaks_is_the_one_that_is_told() -> None:
+    profile = a_profile(hide=(".git/config", "*.docx"))
+
+    hidden_write = decide(a_call("Write", {"file_path": ".git/config", "content": ""}), profile, a_context())
+    hidden_read = decide(a_call("Read", {"file_path": "x.docx"}), profile, a_context())
+
+    assert [hidden_write.rule, hidden_read.rule] == ["hidden", "hidden"]
+
+
 def test_a_file_as_large_as_read_may_take_is_read() -> None:
     assert decide(a_call("Read", {"file_path": "fits.bin"}), a_profile(), a_context()).verdict is Verdict.ALLOW
 
@@ -164,6 +189,21 @@ def test_a_pattern_starts_beneath_the_searched_directory() -> None:
     assert short(decide(a_call("Glob", {"pattern": "out/*"}), a_profile(), a_context(view=view)))[0] == "allow"
 
 
+def test_an_absolute_pattern_starts_where_it_says_whatever_the_searched_directory() -> None:
+    """Cases 37, 42."""
+    led_out = decide(a_call("Glob", {"pattern": "/workspace/out/*", "path": "sub"}), a_profile(), a_context())
+    inside = decide(a_call("Glob", {"pattern": "/workspace/ok/*", "path": "sub"}), a_profile(), a_context())
+
+    assert short(led_out) == ("deny", 0, "outside")
+    assert short(inside) == ("allow", 6, "covered_in_manual")
+    assert [path.asked for path in inside.paths] == ["sub"]
+
+
+def test_a_filter_on_names_starts_nowhere() -> None:
+    """Case 42: Grep's `glob` filters what is found; no link is followed for it."""
+    assert short(decide(a_call("Grep", {"pattern": "x", "glob": "out/*"}), a_profile(), a_context()))[0] == "allow"
+
+
 def test_every_refusal_says_what_kind_it_is_and_not_to_retry() -> None:
     """P12, R40, R111."""
     blocked = decide(
@@ -173,6 +213,9 @@ def test_every_refusal_says_what_kind_it_is_and_not_to_retry() -> None:
 
     assert blocked.reason == "Blocked (blocked): The owner blocked this tool. Do not retry this call unchanged."
     assert refused.reason == "Refused (outside): The path leads outside the workspace. Do not retry this call unchanged."
+    assert decide(a_call("Write", {"file_path": "x", "content": ""}), a_profile(), a_context()).reason == (
+        "Waits for a person's approval: The default policy does not run this tool unasked."
+    )
 
 
 # --- what is left out of the snapshot, and what must not be written ---------------------------------------------------
@@ -241,120 +284,3 @@ def test_a_protected_name_may_be_written_where_the_profile_names_it() -> None:
 
     assert short(decide(call, a_profile(), a_context())) == ("deny", 0, "protected")
     assert short(decide(call, a_profile(unprotect=(".github",)), a_context())) == ("ask", 7, "not_covered")
-
-
-# --- tools nobody declared ---------------------------------------------------------------------------------------------
-
-
-def test_an_undeclared_tool_of_the_profile_is_the_worst_case() -> None:
-    """R89, C3, P5, P7."""
-    profile = a_profile(tools=("Read", NEW), strict=False, policy=Policy.SKIP)
-    call = a_call(NEW, {"body": "hello", "readOnlyHint": True})
-
-    assert short(decide(call, profile, a_context())) == ("ask", 7, "not_covered")
-    assert short(decide(call, profile, a_context(reachable_person=False))) == ("deny", 0, "no_channel")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"path": "/etc/passwd"},
-        {"edits": [{"file_path": "../x"}]},
-        {"a": {"b": {"targetDirectory": "~"}}},
-        {"anything": "/etc/passwd"},
-        {"anything": ["../../x"]},
-        {"anything": "file:///etc/passwd"},
-        {"anything": "a/../../b"},
-        {"outputFile": "x\0y"},
-    ],
-)
-def test_what_looks_like_a_path_in_it_must_be_inside(arguments: dict[str, Any]) -> None:
-    """R50, case 19: nested too."""
-    decision = decide(a_call(NEW, arguments), a_profile(tools=(NEW,)), a_context())
-
-    assert (decision.verdict, decision.rank) == (Verdict.DENY, 0)
-
-
-def test_what_looks_like_a_path_and_is_inside_or_is_none_is_for_a_person() -> None:
-    arguments = {"path": "sub/a.txt", "url": "https://example.org/a/../b", "body": "/shrug it off", "n": 1, "x": None}
-    decision = decide(a_call(NEW, arguments), a_profile(tools=(NEW,)), a_context())
-
-    assert decision.verdict is Verdict.ASK
-    assert [str(path.resolved) for path in decision.paths] == ["/workspace/sub/a.txt"]
-
-
-def test_a_declared_connector_tool_counts_as_declared_while_its_definition_is_the_pinned_one() -> None:
-    """P5: one byte of the definition changes, and it is the worst case again."""
-    name = "mcp__github__read_diff"
-    tool = Tool(
-        name=name,
-        description="",
-        arguments=None,
-        tool_class=ToolClass.READ,
-        reversible=True,
-        egress=False,
-        covered_from=Policy.READ_ONLY,
-    )
-    pin, other = digest_json("test", "a"), digest_json("test", "b")
-    profile = a_profile(tools=(name,))
-
-    def verdict(**connector: Any) -> tuple[str, int, str]:
-        fields: dict[str, Any] = {"tool": tool, "pinned": pin, "offered": pin} | connector
-        return short(decide(a_call(name, {}), profile, a_context(connectors={name: Connector(**fields)})))
-
-    assert verdict() == ("allow", 6, "covered_in_manual")
-    assert verdict(offered=other) == ("ask", 7, "not_covered")
-    assert verdict(tool=replace(tool, name="mcp__github__other")) == ("ask", 7, "not_covered")
-
-
-def test_only_a_connectors_tool_can_be_declared_from_outside_the_catalogue() -> None:
-    """P7: nothing gets a class of its own by calling itself something else."""
-    tool = Tool(name="Sneaky", description="", arguments=None, covered_from=Policy.READ_ONLY, tool_class=ToolClass.READ)
-    pin = digest_json("test", "a")
-    context = a_context(connectors={"Sneaky": Connector(tool=tool, pinned=pin, offered=pin)})
-
-    assert short(decide(a_call("Sneaky", {}), a_profile(tools=("Sneaky",)), context)) == ("ask", 7, "not_covered")
-
-
-def test_a_tool_that_is_not_carried_out_yet_is_refused() -> None:
-    profile = a_profile(tools=tuple(TOOLS))
-
-    rules = {
-        name: short(decide(a_call(name, sample(tool)), profile, a_context()))
-        for name, tool in TOOLS.items()
-        if not tool.available
-    }
-
-    assert set(rules.values()) == {("deny", 0, "not_available")}
-    assert {name for name, tool in TOOLS.items() if tool.available} == {"Read", "Glob", "Grep", "Write", "Edit"}
-
-
-def test_an_input_without_a_canonical_form_is_refused() -> None:
-    call = ToolCall(tool=NEW, raw=json.dumps({}), input={"n": 2**70})
-
-    decision = decide(call, a_profile(tools=(NEW,)), a_context())
-
-    assert (short(decision), decision.call_digest) == (("deny", 0, "malformed"), None)
-    with pytest.raises(MalformedJsonError):
-        digest_json("x", {"n": 2**70})
-
-
-def test_digests_of_calls_differ_where_the_calls_do() -> None:
-    """B2, B3, case 56."""
-    profile = a_profile(tools=("Read", "Grep", NEW))
-    inputs: list[dict[str, Any]] = [{}, {"x": None}, {"x": ""}, {"x": 0}, {"x": "e\u0301"}, {"x": "\u00e9"}, {"y": None}]
-
-    digests = [decide(a_call(NEW, value), profile, a_context()).call_digest for value in inputs]
-
-    assert len({*digests, None}) == len(inputs) + 1
-
-
-def test_the_same_text_leading_elsewhere_is_another_call() -> None:
-    """B2: resolved paths are bound."""
-    here, there = TreeView({"l": Link("a"), "a": File()}), TreeView({"l": Link("b"), "b": File()})
-    call = a_call("Read", {"file_path": "l"})
-
-    assert (
-        decide(call, a_profile(), a_context(view=here)).call_digest
-        != decide(call, a_profile(), a_context(view=there)).call_digest
-    )
