@@ -4,7 +4,7 @@ Every function takes the connection of a transaction that `Store` began, changes
 row in the same transaction. Nothing here performs an effect or asks a clock.
 """
 
-from runner.approvals.decide import approve, deny, end_for_run, expire_due, find, stale
+from runner.approvals.decide import approve, deny, end_for_run, expire_due, find, settle, stale
 from runner.approvals.effects import begin_effect, deliver, finish_effect, fits
 from runner.approvals.listing import Listing, listing
 from runner.approvals.opening import Caps, Refusal, Request, open_turn
@@ -33,5 +33,6 @@ __all__ = [
     "listing",
     "open_turn",
     "outcome_text",
+    "settle",
     "stale",
 ]

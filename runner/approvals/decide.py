@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from runner.approvals.outcomes import is_error, outcome_text
-from runner.approvals.refusals import out_of_place, too_late
+from runner.approvals.outcomes import is_error, outcome_text, settled_text
+from runner.approvals.refusals import not_unknown, out_of_place, too_late
 from runner.errors import ApprovalExpiredError, DigestMismatchError
 from runner.lifecycle import APPROVAL_ENDS, ApprovalEvent, ApprovalState
 from runner.model import ApprovalId, Digest, Json, RunId
@@ -68,6 +68,35 @@ def deny(conn: Connection, id: ApprovalId, *, who: Approver, reason: str | None 
     return _decide(conn, row, ApprovalEvent.DENY, change=change, now=now)
 
 
+def settle(  # noqa: PLR0913 -- one decision, whole
+    conn: Connection, id: ApprovalId, *, happened: bool, who: Approver, reason: str | None = None, now: float
+) -> ApprovalRow:
+    """Say what became of an effect that the supervisor cannot know about (B9); the agent is told so.
+
+    Args:
+        conn: The transaction.
+        id: Whole id.
+        happened: What the person found when they looked.
+        who: Who settles it.
+        reason: Their words, if any; told to the agent.
+        now: Epoch seconds.
+
+    Raises:
+        NotFoundError: No such approval.
+        UsageError: Its effect has not been tried.
+        AlreadyDecidedError: It is known what became of it.
+    """
+    row = rows.get(conn, id)
+    if row.state is not ApprovalState.UNKNOWN:
+        raise not_unknown(row)
+    event = ApprovalEvent.SETTLE_HAPPENED if happened else ApprovalEvent.SETTLE_NOT_HAPPENED
+    change: ApprovalChange = {"outcome": settled_text(happened=happened, reason=reason), "outcome_error": not happened}
+    settled = apply(conn, id, event, now=now, change=change, by=who)
+    if settled is None:
+        raise not_unknown(rows.get(conn, id))
+    return settled
+
+
 def expire_due(conn: Connection, now: float) -> tuple[ApprovalRow, ...]:
     """End every pending approval whose deadline has come (L2)."""
     due = rows.list(conn, states={ApprovalState.PENDING}, due=now)
@@ -112,9 +141,11 @@ def end(conn: Connection, id: ApprovalId, event: ApprovalEvent, *, reason: str, 
     return apply(conn, id, event, now=now, change=change)
 
 
-def apply(conn: Connection, id: ApprovalId, event: ApprovalEvent, *, now: float, change: ApprovalChange) -> ApprovalRow | None:
+def apply(  # noqa: PLR0913 -- one move, whole
+    conn: Connection, id: ApprovalId, event: ApprovalEvent, *, now: float, change: ApprovalChange, by: Approver | None = None
+) -> ApprovalRow | None:
     """Move an approval; where that ends it, its call gets the outcome in the same transaction."""
-    row = rows.move(conn, id, event, now=now, **change)
+    row = rows.move(conn, id, event, now=now, by=by, **change)
     if row is not None and row.state in APPROVAL_ENDS:
         calls.set_outcome(conn, row.call, outcome=outcome_text(row), error=is_error(row), now=now)
     return row

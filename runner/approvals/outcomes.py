@@ -46,6 +46,14 @@ def outcome_text(row: ApprovalRow) -> str:
             return bounded(_SENTENCES[row.state].format(_because(row.decision_reason)))
 
 
+def settled_text(*, happened: bool, reason: str | None) -> str:
+    """The outcome of a call that a person settled after the supervisor had lost sight of it."""
+    found = "Done. The supervisor was interrupted; a person looked and found it done."
+    if not happened:
+        found = "the supervisor was interrupted, and a person looked and found that it was not done."
+    return bounded(f"{found}{_because(reason)}")
+
+
 def is_error(row: ApprovalRow) -> bool:
     """Whether the agent is told the outcome as an error: everything but done."""
     return row.state is not ApprovalState.DONE or row.outcome_error

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from runner.errors import AlreadyDecidedError, ApprovalError, ApprovalExpiredError
-from runner.lifecycle import ApprovalState
+from runner.errors import AlreadyDecidedError, ApprovalError, ApprovalExpiredError, RunnerError, UsageError
+from runner.lifecycle import APPROVAL_ENDS, ApprovalState
 from runner.store import ApprovalRow
 
 
@@ -21,6 +21,16 @@ def too_late(row: ApprovalRow, verb: str) -> ApprovalError:
             )
         case _:
             return AlreadyDecidedError(already, details=row.decision_reason)
+
+
+def not_unknown(row: ApprovalRow) -> RunnerError:
+    """Why `row` cannot be settled: it is known what became of it, or nothing was tried yet."""
+    if row.state in APPROVAL_ENDS:
+        return too_late(row, "settle")
+    return UsageError(
+        f"cannot settle {row.id}: it is {row.state.value}, and only what is unknown can be settled",
+        resolution=f"runner show {row.id}",
+    )
 
 
 def out_of_place(row: ApprovalRow, verb: str) -> ApprovalError:

@@ -1,10 +1,14 @@
 """Rows: schema, migrations, named queries, the audit chain. SQL lives here and nowhere else.
 
-Queries are functions of the modules `profiles`, `captures`, `runs`, `segments`, `calls`, `approvals`, `transcript`, `audit`
-and `meta`; each takes the connection of a transaction that `Store` began.
+Queries are functions of the modules `profiles`, `verdicts`, `captures`, `runs`, `segments`, `calls`, `approvals`,
+`transcript`, `audit` and `meta`; each takes the connection of a transaction that `Store` began. `offline` reads without any.
 """
 
-from runner.store.database import Connection, Engine, Store, keep
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from runner.store.rows import (
     ApprovalRow,
     Approver,
@@ -15,7 +19,11 @@ from runner.store.rows import (
     RunRow,
     SegmentRow,
     TranscriptRow,
+    VerdictRow,
 )
+
+if TYPE_CHECKING:
+    from runner.store.database import Connection, Engine, Store, keep
 
 __all__ = [
     "ApprovalRow",
@@ -30,5 +38,13 @@ __all__ = [
     "SegmentRow",
     "Store",
     "TranscriptRow",
+    "VerdictRow",
     "keep",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What needs SQLAlchemy is imported when it is asked for: `offline` does without, and `explain` must be quick."""
+    if name not in __all__:
+        raise AttributeError(name)
+    return getattr(import_module("runner.store.database"), name)

@@ -122,7 +122,13 @@ def pending(conn: Connection, run: RunId) -> int:
 
 
 def move(
-    conn: Connection, approval: ApprovalId, event: ApprovalEvent, *, now: float, **fields: Unpack[ApprovalChange]
+    conn: Connection,
+    approval: ApprovalId,
+    event: ApprovalEvent,
+    *,
+    now: float,
+    by: Approver | None = None,
+    **fields: Unpack[ApprovalChange],
 ) -> ApprovalRow | None:
     """Let `event` happen to an approval, from whichever state the table allows.
 
@@ -131,6 +137,7 @@ def move(
         approval: Whole id.
         event: What happened.
         now: Epoch seconds.
+        by: Who did it, where that is not whom `decided_by` names.
         **fields: What else changes with it.
 
     Returns:
@@ -149,7 +156,7 @@ def move(
     if conn.execute(update(schema.approvals).where(*where).values(**columns)).rowcount != 1:
         return None
     row = get(conn, approval)
-    audit.append(conn, time=now, event=f"approval.{event.value}", subject=approval, data=_facts(before, row))
+    audit.append(conn, time=now, event=f"approval.{event.value}", subject=approval, data=_facts(before, row) | codec.by(by))
     return row
 
 
@@ -176,7 +183,7 @@ def deliver(conn: Connection, approval: ApprovalId, *, now: float) -> ApprovalRo
 def _facts(before: ApprovalRow, after: ApprovalRow) -> dict[str, Json]:
     facts: dict[str, Json] = {"from": before.state.value, "to": after.state.value, "digest": after.approval_digest}
     if after.decided_by != before.decided_by and after.decided_by is not None:
-        facts["by"] = asdict(after.decided_by)
+        facts |= codec.by(after.decided_by)
     if after.decision_reason != before.decision_reason:
         facts["reason"] = after.decision_reason
     if after.outcome != before.outcome and after.outcome is not None:

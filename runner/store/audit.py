@@ -69,6 +69,17 @@ def verify(conn: Connection) -> int | None:
     return None if _head(conn) == _Head(expected - 1, previous) else expected
 
 
+def length(conn: Connection) -> int:
+    """The place of the newest row; 0 when there is none."""
+    return _head(conn).seq
+
+
+def after(conn: Connection, seq: int, limit: int) -> tuple[AuditRow, ...]:
+    """What happened since place `seq`, oldest first, at most `limit` rows."""
+    query = select(schema.audit).where(schema.audit.c.seq > seq).order_by(schema.audit.c.seq).limit(limit)
+    return tuple(codec.read(_row, columns) for columns in conn.execute(query).mappings())
+
+
 def of_subject(conn: Connection, subject: str) -> tuple[AuditRow, ...]:
     """What happened to one id, oldest first: its history."""
     query = select(schema.audit).where(schema.audit.c.subject == subject).order_by(schema.audit.c.seq)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import PurePosixPath
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ from sqlalchemy import ColumnElement, RowMapping
 
 from runner.errors import StoreError
 from runner.model import Json, ResolvedPath, Sender, SenderKind
+from runner.store.rows import Approver
 
 Row = TypeVar("Row")
 Condition = ColumnElement[bool]
@@ -47,6 +49,11 @@ def load_sender(found: RowMapping) -> Sender:
         petname=found["sender_petname"],
         fingerprint=found["sender_fingerprint"],
     )
+
+
+def by(approver: Approver | None) -> dict[str, Json]:
+    """Who did it, as a fact of an audit row; nothing when it was the supervisor itself."""
+    return {} if approver is None else {"by": asdict(approver)}
 
 
 def read(parse: Callable[[RowMapping], Row], found: RowMapping) -> Row:

@@ -25,7 +25,10 @@ class Approver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRow:
-    """A published profile. `uid` is the agent's reserved user inside its containers (design.md §8)."""
+    """A published profile. `uid` is the agent's reserved user inside its containers (design.md §8).
+
+    `author` is the uid of the person who first published it; None: it was shipped. `retired`: when its agent was retired.
+    """
 
     digest: Digest
     name: str
@@ -33,6 +36,19 @@ class ProfileRow:
     created: float
     current: bool
     uid: int
+    author: int | None = None
+    retired: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictRow:
+    """What the owner saved for one tool of one agent: `allow`, `ask` or `block` (R72-R74)."""
+
+    agent: str
+    tool: str
+    verdict: str
+    set_by: Approver
+    set_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

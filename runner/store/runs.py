@@ -12,7 +12,7 @@ from runner.errors import NotFoundError
 from runner.lifecycle import RUN, RunEvent, RunState, sources
 from runner.model import CaptureId, Digest, Json, RunId, Usage
 from runner.store import audit, codec, ids, schema
-from runner.store.rows import RunRow
+from runner.store.rows import Approver, RunRow
 
 
 class RunChange(TypedDict, total=False):
@@ -83,6 +83,7 @@ def move(  # noqa: PLR0913 -- the guards are part of the question
     now: float,
     segment: int | None = None,
     attempt: int | None = None,
+    by: Approver | None = None,
     **fields: Unpack[RunChange],
 ) -> RunRow | None:
     """Let `event` happen to a run, from whichever state the table allows.
@@ -94,6 +95,7 @@ def move(  # noqa: PLR0913 -- the guards are part of the question
         now: Epoch seconds.
         segment: Only if this is the run's segment; a stale one changes nothing.
         attempt: Only if this is the run's attempt.
+        by: Who did it, if a person did.
         **fields: What else changes with it.
 
     Returns:
@@ -107,7 +109,7 @@ def move(  # noqa: PLR0913 -- the guards are part of the question
     if before is None or after is None or not _set(conn, before, now=now, state=after.value, **_changes(fields)):
         return None
     row = get(conn, run)
-    audit.append(conn, time=now, event=f"run.{event.value}", subject=run, data=_facts(before, row))
+    audit.append(conn, time=now, event=f"run.{event.value}", subject=run, data=_facts(before, row) | codec.by(by))
     return row
 
 

@@ -19,6 +19,7 @@ profiles = Table(
     Column("name", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("created", Double, nullable=False),
+    Column("author_uid", Integer),
 )
 
 agents = Table(
@@ -27,6 +28,17 @@ agents = Table(
     Column("name", Text, primary_key=True),
     Column("uid", Integer, nullable=False, unique=True),
     Column("profile_digest", Text, ForeignKey("profiles.digest"), nullable=False),
+    Column("retired", Double),
+)
+
+verdicts = Table(
+    "verdicts",
+    metadata,
+    Column("agent", Text, primary_key=True),
+    Column("tool", Text, primary_key=True),
+    Column("verdict", Text, nullable=False),
+    Column("set_by", Text, nullable=False),
+    Column("set_at", Double, nullable=False),
 )
 
 captures = Table(

@@ -84,3 +84,11 @@ def test_the_audit_is_undone_with_the_change_it_records(store: Store) -> None:
     with store.begin() as conn:
         (queued,) = audit.of_subject(conn, run.id)
         assert (queued.event, audit.verify(conn)) == ("run.queue", None)
+
+
+def test_what_happened_since_a_place_is_read_in_order_and_in_parts(chain: Path) -> None:
+    with opened(chain) as store, store.reading() as conn:
+        assert audit.length(conn) == ROWS
+        assert [row.subject for row in audit.after(conn, 0, 4)] == ["s0", "s1", "s2", "s3"]
+        assert [row.seq for row in audit.after(conn, 7, 100)] == [8, 9]
+        assert audit.after(conn, ROWS, 100) == ()
