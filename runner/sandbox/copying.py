@@ -18,6 +18,7 @@ _CHUNK = 1024 * 1024
 #: copy_file_range refuses these pairs of file systems; plain reads and writes do it then.
 _NO_RANGE = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
 _ATTEMPTS = 3
+_SAME = ("st_dev", "st_ino", "st_nlink", "st_size", "st_mtime_ns", "st_ctime_ns")
 MOUNTED = "another file system is mounted here"
 
 
@@ -67,7 +68,7 @@ def copy_file(  # noqa: PLR0913 - each is one fact the open file is held against
                 return fault
             if facts.st_size > room:
                 return None
-            if _copy(reader, destination, name, facts=facts):
+            if _copy(reader, destination, name, facts=facts, source=source):
                 return Copied(bytes=facts.st_size)
         finally:
             os.close(reader)
@@ -84,18 +85,12 @@ def _fault(reader: int, facts: os.stat_result, *, device: int, mount: str, hard_
     return None
 
 
-def _copy(reader: int, destination: int, name: str, *, facts: os.stat_result) -> bool:
+def _copy(reader: int, destination: int, name: str, *, facts: os.stat_result, source: int) -> bool:
     """Copy exactly the bytes the file had when opened; False, and nothing left, when it changed meanwhile."""
     writer = os.open(name, _CREATE, 0o600, dir_fd=destination)
     kept = False
     try:
-        whole = _transfer(reader, writer, facts.st_size) == facts.st_size
-        after = os.fstat(reader)
-        kept = whole and (after.st_size, after.st_mtime_ns, after.st_ctime_ns) == (
-            facts.st_size,
-            facts.st_mtime_ns,
-            facts.st_ctime_ns,
-        )
+        kept = _transfer(reader, writer, facts.st_size) == facts.st_size and _unchanged(source, name, facts)
         if kept:
             # Who may execute it is the agent's own business; nobody may write it.
             os.fchmod(writer, 0o555 if facts.st_mode & 0o111 else 0o444)
@@ -106,6 +101,19 @@ def _copy(reader: int, destination: int, name: str, *, facts: os.stat_result) ->
             with suppress(OSError):
                 os.unlink(name, dir_fd=destination)
     return kept
+
+
+def _unchanged(source: int, name: str, facts: os.stat_result) -> bool:
+    """Whether the name still is the file that was copied, with as many names and the same times.
+
+    Asked of the name and not of the open file: a hard link whose name is taken away after it was opened looks like a file with
+    one name, the one outside. One look that finds it here and finds one name proves that the name is this one.
+    """
+    try:
+        after = os.stat(name, dir_fd=source, follow_symlinks=False)
+    except OSError:
+        return False
+    return all(getattr(after, field) == getattr(facts, field) for field in _SAME)
 
 
 def _transfer(reader: int, writer: int, size: int) -> int:

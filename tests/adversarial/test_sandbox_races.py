@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -109,6 +110,22 @@ def test_a_directory_swapped_right_after_the_look_is_not_entered(work, monkeypat
     report = snapshot(work, 0)
     assert [item.path for item in report.left_out] == ["sub"]
     assert everything(work) == b""
+
+
+def test_a_hard_link_whose_name_is_taken_away_after_opening_is_not_copied(work, monkeypatch):
+    """Case 29, the worst moment: what is open then has one name only, the one outside."""
+    os.link(work.parent / "outside" / "a.txt", work / "hard.txt")
+    look = os.fstat
+
+    def after_unlink(handle: int) -> os.stat_result:
+        facts = look(handle)
+        if stat.S_ISREG(facts.st_mode) and facts.st_nlink == 2:
+            (work / "hard.txt").unlink()
+        return look(handle)
+
+    monkeypatch.setattr(os, "fstat", after_unlink)
+    assert [item.path for item in snapshot(work, 0).left_out] == ["hard.txt"]
+    assert everything(work) == b"inside"
 
 
 def test_swapping_under_an_effect_lets_nothing_out(work):
