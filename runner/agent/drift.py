@@ -9,6 +9,9 @@ from runner.agent.options import brokered_tools, container_tools, versions
 from runner.model import SERVER, WORKSPACE, Json, JsonObject, Profile
 from runner.policy.catalogue import model_name
 
+#: Longest words of the container's that are repeated in a difference.
+_SHOWN = 300
+
 
 def drift(init: JsonObject, profile: Profile) -> tuple[str, ...]:
     """Differences between the `system/init` line and the profile; empty when it is as it should be."""
@@ -16,17 +19,24 @@ def drift(init: JsonObject, profile: Profile) -> tuple[str, ...]:
     expected: JsonObject = {
         "tools": [*sorted([*container_tools(profile), *(model_name(name) for name in brokered)])],
         "mcp_servers": [f"{SERVER} connected sdk"] if brokered else [],
+        "plugins": [],
         "permissionMode": "default",
         "claude_code_version": versions()[1],
         "cwd": str(WORKSPACE),
         "model": profile.model,
+        "apiKeySource": "ANTHROPIC_API_KEY",  # an apiKeyHelper of the directory's settings would say so here (case 82)
+        "slash_commands": [],
+        "skills": [],
     }
     found: JsonObject = {
+        **{key: init.get(key) for key in expected},
         "tools": _names(init.get("tools")),
         "mcp_servers": _servers(init.get("mcp_servers")),
-        **{key: init.get(key) for key in ("permissionMode", "claude_code_version", "cwd", "model")},
+        "plugins": _plugins(init.get("plugins")),
     }
-    return tuple(f"{key} is {found[key]!r}, expected {expected[key]!r}" for key in expected if found[key] != expected[key])
+    return tuple(
+        f"{key} is {ascii(found[key])[:_SHOWN]}, expected {expected[key]!r}" for key in expected if found[key] != expected[key]
+    )
 
 
 def _names(value: Json) -> Json:
@@ -38,3 +48,10 @@ def _servers(value: Json) -> Json:
         return None
     servers = [item if isinstance(item, dict) else {} for item in value]
     return [f"{item.get('name')} {item.get('status')} {item.get('source')}" for item in servers]
+
+
+def _plugins(value: Json) -> Json:
+    """Plugins that do not come with the CLI; the three that do stay listed under safe mode."""
+    if not isinstance(value, list):
+        return None
+    return [item for item in value if not (isinstance(item, dict) and item.get("path") == "builtin")]

@@ -1,4 +1,4 @@
-"""Framing of the CLI's output: bytes in, bounded and strictly parsed frames out (sdk.md §5).
+"""Framing of the CLI's output: bytes in, bounded lines and strictly parsed frames out (sdk.md §5).
 
 Owns every cap that stands between a hostile container and the supervisor's memory and loop. No I/O, no clock of its own.
 """
@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from runner.agent.shapes import CONTROL, request_id
 from runner.digest import MalformedJsonError, parse_strict
 from runner.errors import AgentProtocolError
 from runner.model import JsonObject
+
+#: What makes JSON cost more than its bytes: each of these may become an object of some 32 bytes, and a step of a slow loop.
+_MARKS = (b'"', b"{", b"[", b",")
+_BYTES_PER_MARK = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,102 +27,130 @@ class FrameLimits:
 
     control_bytes: int = 1024 * 1024  #: one control frame: hook, callback, tool message
     frame_bytes: int = 12 * 1024 * 1024  #: any other frame: the Read of a 3 MB PDF is 8 MB
-    segment_bytes: int = 256 * 1024 * 1024  #: everything a container may ever send
+    frame_marks: int = 1_000_000  #: quotes, commas and opening brackets of one frame: 4 MB of them cost 100 MB
+    segment_bytes: int = 256 * 1024 * 1024  #: everything a container may ever send, on both outputs
     depth: int = 100  #: nesting
     in_flight: int = 256  #: control requests not answered yet
-    burst: int = 2000  #: frames at once
-    per_second: float = 500.0  #: frames in the long run
+    in_flight_bytes: int = 24 * 1024 * 1024  #: what those cost in memory
+    burst: int = 2000  #: lines at once
+    per_second: float = 500.0  #: lines in the long run
     noise: int = 200  #: lines that are not JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line, parsed; `frame` is None for noise. `cost` is what it takes in memory, roughly."""
+
+    frame: JsonObject | None
+    cost: int
+
+
+def parse_line(line: bytes, limits: FrameLimits) -> Line:
+    """Parse one line strictly. Keeps no state, so that a long one may be parsed off the loop.
+
+    Raises:
+        AgentProtocolError: A cap is passed, or the frame is JSON that two readers would read differently.
+    """
+    if not line.lstrip().startswith(b"{"):
+        return Line(frame=None, cost=0)
+    marks = sum(line.count(mark) for mark in _MARKS)
+    if marks > limits.frame_marks:
+        raise _over("frame_marks", limits.frame_marks)
+    try:
+        frame = parse_strict(line.decode("utf-8"), max_depth=limits.depth, allow_surrogates=True)
+    except UnicodeDecodeError:
+        raise AgentProtocolError("cannot read the agent's frame: it is not UTF-8") from None
+    except MalformedJsonError as error:
+        raise AgentProtocolError(f"cannot read the agent's frame: {error}") from None
+    if not isinstance(frame, dict) or not isinstance(frame.get("type"), str):
+        raise AgentProtocolError("cannot read the agent's frame: it has no type")
+    if frame["type"] in CONTROL and len(line) > limits.control_bytes:
+        raise _over("control_bytes", limits.control_bytes)
+    return Line(frame=frame, cost=len(line) + _BYTES_PER_MARK * marks)
 
 
 @dataclass(slots=True)
 class FrameReader:
-    """Splits on byte 0x0A only (U+2028 and friends are data: case 88) and parses each line strictly.
+    """Splits on byte 0x0A only (U+2028 and friends are data: case 88) and counts what a container sends and has open.
 
-    `now` gives monotonic seconds. `open_requests` is what `answered` has not taken back yet.
+    `now` gives monotonic seconds. `open_requests` is what `answered` has not taken back yet, each with its cost.
     """
 
     now: Callable[[], float]
     limits: FrameLimits = field(default_factory=FrameLimits)
-    open_requests: set[str] = field(default_factory=set)
+    open_requests: dict[str, int] = field(default_factory=dict)
     _buffer: bytearray = field(default_factory=bytearray)
     _received: int = 0
+    _held: int = 0
     _noise: int = 0
     _tokens: float = -1.0
     _refilled: float = 0.0
 
-    def feed(self, data: bytes) -> Iterator[JsonObject]:
-        """Take bytes, give the frames they complete.
+    def count(self, size: int) -> None:
+        """Count bytes of either output against what a container may ever send.
 
         Raises:
-            AgentProtocolError: A cap is passed, or a frame is JSON that two readers would read differently.
+            AgentProtocolError: It has sent more.
         """
-        self._received += len(data)
+        self._received += size
         if self._received > self.limits.segment_bytes:
             raise _over("segment_bytes", self.limits.segment_bytes)
-        start = len(self._buffer)
+
+    def lines(self, data: bytes) -> Iterator[bytes]:
+        """Take bytes of stdout, give the lines they complete, blank ones left out.
+
+        Raises:
+            AgentProtocolError: A line is too long, or there are too many.
+        """
+        self.count(len(data))
+        searched = len(self._buffer)
         self._buffer += data
-        while (end := self._buffer.find(b"\n", start)) >= 0:
-            line = bytes(self._buffer[:end])
+        while (end := self._buffer.find(b"\n", searched)) >= 0:
+            line = bytes(memoryview(self._buffer)[:end])
             del self._buffer[: end + 1]
-            start = 0
-            frame = self._frame(line)
-            if frame is not None:
-                yield frame
-        if len(self._buffer) > self.limits.frame_bytes:
-            raise _over("frame_bytes", self.limits.frame_bytes)
+            searched = 0
+            self._check_length(len(line))
+            self._spend()
+            if line.strip():
+                yield line
+        self._check_length(len(self._buffer))
 
-    def answered(self, request_id: str) -> None:
+    def take(self, line: Line) -> JsonObject | None:
+        """Admit one line; None when it is noise.
+
+        Raises:
+            AgentProtocolError: Too much noise, an id in use, or too many requests in flight.
+        """
+        if line.frame is None:
+            self._noise += 1
+            if self._noise > self.limits.noise:
+                raise _over("noise", self.limits.noise)
+        elif line.frame["type"] == "control_cancel_request":
+            self.answered(request_id(line.frame))
+        elif line.frame["type"] == "control_request":
+            self._open(request_id(line.frame), line.cost)
+        return line.frame
+
+    def answered(self, request: str) -> None:
         """A control request has its answer, or was cancelled by the container."""
-        self.open_requests.discard(request_id)
+        self._held -= self.open_requests.pop(request, 0)
 
-    def _frame(self, line: bytes) -> JsonObject | None:
-        if len(line) > self.limits.frame_bytes:
-            raise _over("frame_bytes", self.limits.frame_bytes)
-        if not line.strip():
-            return None
-        self._spend()
-        if not line.lstrip().startswith(b"{"):
-            self._count_noise()
-            return None
-        try:
-            frame = parse_strict(line.decode("utf-8"), max_depth=self.limits.depth, allow_surrogates=True)
-        except UnicodeDecodeError:
-            raise AgentProtocolError("cannot read the agent's frame: it is not UTF-8") from None
-        except MalformedJsonError as error:
-            raise AgentProtocolError(f"cannot read the agent's frame: {error}") from None
-        if not isinstance(frame, dict):
-            self._count_noise()
-            return None
-        self._check_control(frame, len(line))
-        return frame
-
-    def _check_control(self, frame: JsonObject, size: int) -> None:
-        kind = frame.get("type")
-        if not isinstance(kind, str):
-            raise AgentProtocolError("cannot read the agent's frame: it has no type")
-        if kind not in ("control_request", "control_response", "control_cancel_request"):
-            return
-        if size > self.limits.control_bytes:
-            raise _over("control_bytes", self.limits.control_bytes)
-        if kind == "control_cancel_request":
-            self.answered(str(frame.get("request_id")))
-        if kind != "control_request":
-            return
-        request_id = frame.get("request_id")
-        if not isinstance(request_id, str) or not isinstance(frame.get("request"), dict) or request_id in self.open_requests:
-            raise AgentProtocolError("cannot take the agent's request: its id is missing or already in use")
-        self.open_requests.add(request_id)
+    def _open(self, request: str, cost: int) -> None:
+        if request in self.open_requests:
+            raise AgentProtocolError("cannot take the agent's request: its id is already in use")
+        self.open_requests[request] = cost
+        self._held += cost
         if len(self.open_requests) > self.limits.in_flight:
             raise _over("in_flight", self.limits.in_flight)
+        if self._held > self.limits.in_flight_bytes:
+            raise _over("in_flight_bytes", self.limits.in_flight_bytes)
 
-    def _count_noise(self) -> None:
-        self._noise += 1
-        if self._noise > self.limits.noise:
-            raise _over("noise", self.limits.noise)
+    def _check_length(self, length: int) -> None:
+        if length > self.limits.frame_bytes:
+            raise _over("frame_bytes", self.limits.frame_bytes)
 
     def _spend(self) -> None:
-        """A token bucket over frames: a flood ends the run before it ends the loop."""
+        """A token bucket over lines, blank ones too: a flood ends the run before it ends the loop."""
         now = self.now()
         if self._tokens < 0:
             self._tokens = float(self.limits.burst)

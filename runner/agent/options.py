@@ -78,7 +78,8 @@ def argv(start: Start) -> tuple[str, ...]:
         *("--tools", ",".join(container_tools(start.profile))),
         *("--settings", json.dumps(ASK_EVERYTHING)),
         *("--mcp-config", json.dumps(servers)),
-        *("--model", start.profile.model, "--system-prompt", start.system_prompt),
+        # With "=", so that no value can be read as a flag, whatever it begins with.
+        *(f"--model={start.profile.model}", f"--system-prompt={start.system_prompt}"),
         *("--session-mirror", f"--resume={start.session_id}" if start.resume else f"--session-id={start.session_id}"),
     )
 

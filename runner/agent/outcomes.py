@@ -11,7 +11,7 @@ from typing import Any
 
 from claude_agent_sdk import McpSdkServerConfig, SdkMcpTool, create_sdk_mcp_server
 
-from runner.agent.gate import Gate
+from runner.agent.gate import Gate, told
 from runner.agent.options import brokered_tools
 from runner.model import SERVER, Json, Profile
 from runner.policy.catalogue import TOOLS, model_name
@@ -27,7 +27,7 @@ def _offer(name: str, gate: Gate) -> SdkMcpTool[Any]:
     return SdkMcpTool(
         name=name,
         description=tool.description,
-        # Anything that is an object reaches the handler: a stricter schema would answer in the SDK's words, off the record.
+        # The SDK checks arguments against it and answers in its own words; an honest CLI's call has passed the gate before.
         input_schema=dict(tool.json_schema()),
         handler=_handler(model_name(name), gate),
     )
@@ -35,7 +35,7 @@ def _offer(name: str, gate: Gate) -> SdkMcpTool[Any]:
 
 def _handler(name: str, gate: Gate) -> Callable[[Mapping[str, Json]], Awaitable[dict[str, Any]]]:
     async def deliver(arguments: Mapping[str, Json]) -> dict[str, Any]:
-        outcome = await gate.outcome(name, arguments)
+        outcome = await told(gate, name, arguments)
         return {"content": [{"type": "text", "text": outcome.text}], "is_error": outcome.is_error}
 
     return deliver

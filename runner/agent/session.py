@@ -6,10 +6,12 @@ The end, like everything else the container says, is logged and never used: repl
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+import anyio
 from claude_agent_sdk import (
     ClaudeAgentOptions,
     ClaudeSDKClient,
@@ -25,6 +27,9 @@ from runner.agent.outcomes import outcome_server
 from runner.agent.transport import BoxTransport, ByteStream, Mirror
 from runner.errors import AgentProtocolError, SandboxMismatchError
 from runner.model import SERVER, Image, Json, JsonObject
+
+#: From connect to the CLI's answer to `initialize`: below the SDK's own 60, which ends in an error of no kind.
+START_SECONDS = 45.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +57,12 @@ class Session:
         self, stream: ByteStream, start: Start, *, gate: Gate, mirror: Mirror, limits: FrameLimits | None = None
     ) -> None:
         self._start = start
-        self._drift: tuple[str, ...] = ()
+        self._drift: tuple[str, ...] | None = None  #: None until the CLI has said how it started
         self._transport = BoxTransport(stream, mirror=mirror, watch=self._check_init, limits=limits)
         self._client = ClaudeSDKClient(sdk_options(start, gate), transport=self._transport)
 
     async def run(self, message: Message | None) -> SessionEnd:
-        """Talk until the CLI's result line or the end of its output.
+        """Talk until the CLI's result line or the end of its output; afterwards the container is gone.
 
         Args:
             message: What to ask; None when the session is resumed and the CLI goes on by itself.
@@ -66,46 +71,56 @@ class Session:
             AgentProtocolError: The container broke a rule of the wire or died.
             SandboxMismatchError: The CLI runs with other tools, servers, mode, model or version than it was started with.
         """
-        end = SessionEnd(subtype="eof", is_error=True, said="", stderr="")
         try:
-            async with self._client as client:
-                if message is not None:
-                    await client.query(_lines(message))
-                async for said in client.receive_messages():
-                    if isinstance(said, ResultMessage):
-                        end = self._end(said)
-                        break
-        except (ClaudeSDKError, AgentProtocolError) as error:
-            raise self._failure(str(error)) from None
-        if self._drift:
+            await self._connect()
+            end = await self._talk(message)
+        except AgentProtocolError as error:
+            raise self._failure(error) from None
+        except ClaudeSDKError as error:
+            raise self._failure(self._broken(str(error)[:500])) from None
+        finally:
+            await self._client.disconnect()
+        if self._drift or (self._drift is None and not end.is_error):
             raise self._mismatch()
         return end
 
+    async def _connect(self) -> None:
+        try:
+            with anyio.fail_after(START_SECONDS):
+                await self._client.connect()
+        except TimeoutError:
+            raise self._broken(f"it did not answer within {START_SECONDS:g} seconds") from None
+
+    async def _talk(self, message: Message | None) -> SessionEnd:
+        if message is not None:
+            await self._client.query(_lines(message))
+        async with contextlib.aclosing(cast("AsyncGenerator[object]", self._client.receive_messages())) as messages:
+            async for said in messages:
+                if isinstance(said, ResultMessage):
+                    return self._end(said)
+        return SessionEnd(subtype="eof", is_error=True, said="", stderr=self._transport.stderr_tail())
+
     def _end(self, said: ResultMessage) -> SessionEnd:
-        return SessionEnd(
-            subtype=said.subtype[:100],
-            is_error=said.is_error,
-            said=(said.result or "")[:2000],
-            stderr=self._transport.stderr_tail(),
-        )
+        words = said.result or "; ".join(said.errors or ())
+        return SessionEnd(subtype=said.subtype, is_error=said.is_error, said=words[:2000], stderr=self._transport.stderr_tail())
 
     def _check_init(self, frame: JsonObject) -> None:
-        if frame.get("type") != "system" or frame.get("subtype") != "init":
+        if frame["type"] != "system" or frame.get("subtype") != "init":
             return
         self._drift = drift(frame, self._start.profile)
         if self._drift:
             raise AgentProtocolError("cannot trust the agent's start-up")
 
-    def _failure(self, text: str) -> AgentProtocolError | SandboxMismatchError:
-        if self._drift:
-            return self._mismatch()
-        if self._transport.failure is not None:
-            return self._transport.failure
-        return AgentProtocolError(f"cannot go on with the agent: {text[:500]}", details=self._transport.stderr_tail() or None)
+    def _failure(self, error: AgentProtocolError) -> AgentProtocolError | SandboxMismatchError:
+        return self._mismatch() if self._drift else self._transport.failure or error
+
+    def _broken(self, why: str) -> AgentProtocolError:
+        return AgentProtocolError(f"cannot go on with the agent: {why}", details=self._transport.stderr_tail() or None)
 
     def _mismatch(self) -> SandboxMismatchError:
         return SandboxMismatchError(
-            "cannot trust the agent: its start-up differs from its profile", details="; ".join(self._drift)
+            "cannot trust the agent: its start-up differs from its profile",
+            details="; ".join(self._drift or ("it never said how it started",)),
         )
 
 

@@ -1,28 +1,32 @@
 """The SDK's Transport over a container's byte stream.
 
-Owns framing, order and bounds of everything that crosses; diverts the transcript mirror to the store before the SDK sees
-the next frame. The stock transport is never used: it would hand the host's environment to the CLI.
+Owns order and bounds of everything that crosses; diverts the transcript mirror to the store before the SDK sees the next
+frame. The stock transport is never used: it would hand the host's environment to the CLI.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Protocol, cast
 
+import anyio
 from claude_agent_sdk import ProcessError, Transport
 
-from runner.agent.frames import FrameLimits, FrameReader
-from runner.errors import AgentProtocolError
+from runner.agent.frames import FrameLimits, FrameReader, parse_line
+from runner.agent.shapes import for_sdk
+from runner.errors import AgentProtocolError, SandboxError
 from runner.model import Json, JsonObject
 
-#: Lines of the CLI's stderr kept for a failure's reason.
-_STDERR_LINES = 40
+#: The SDK closes inside a shield of its own; the sandbox gives up on a removal well before this.
+CLOSE_SECONDS = 90.0
 _EXIT_WAIT = 5.0
+#: The end of the CLI's stderr that is kept for a failure's reason.
+_STDERR_BYTES = 16 * 1024
+#: Below this a line is parsed faster than a thread is reached.
+_SMALL_LINE = 64 * 1024
 
 
 class Chunk(Protocol):
@@ -61,17 +65,33 @@ Watch = Callable[[JsonObject], None]
 
 
 class BoxTransport(Transport):
-    """Frames between the SDK and one container."""
+    """Frames between the SDK and one container.
 
-    def __init__(self, stream: ByteStream, *, mirror: Mirror, watch: Watch, limits: FrameLimits | None = None) -> None:
+    Args:
+        stream: The container's stdio.
+        mirror: Stores transcript lines.
+        watch: Is shown every other frame first; what it raises ends the conversation.
+        limits: Caps.
+        now: Monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        stream: ByteStream,
+        *,
+        mirror: Mirror,
+        watch: Watch,
+        limits: FrameLimits | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._stream = stream
         self._mirror = mirror
         self._watch = watch
-        self._reader = FrameReader(now=time.monotonic, limits=limits or FrameLimits())
+        self._reader = FrameReader(now=now, limits=limits or FrameLimits())
         self._write_lock = asyncio.Lock()
         self._open = False
-        self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
-        self.failure: AgentProtocolError | None = None  #: why reading stopped, when the container broke a rule
+        self._stderr = b""
+        self.failure: AgentProtocolError | None = None  #: why reading stopped, when the container broke a rule or off
 
     async def connect(self) -> None:
         """The container is already started and proven; nothing is left to do but to open the gate."""
@@ -82,11 +102,16 @@ class BoxTransport(Transport):
 
         Raises:
             ProcessError: The transport is closed.
+            AgentProtocolError: The container does not take it.
         """
         async with self._write_lock:
             if not self._open:
                 raise ProcessError("cannot write to the agent: its stream is closed", exit_code=None)
-            await self._stream.send(data.encode())
+            try:
+                await self._stream.send(data.encode())
+            except SandboxError as error:
+                self._open = False
+                raise AgentProtocolError("cannot write to the agent: its stream broke off", details=str(error)) from None
         self._note_answer(data)
 
     def read_messages(self) -> AsyncIterator[dict[str, Any]]:
@@ -99,44 +124,57 @@ class BoxTransport(Transport):
         return self._read()
 
     async def close(self) -> None:
-        """Kill and remove the container. Bounded by the sandbox's own deadlines, as the SDK's contract asks."""
+        """Kill and remove the container, within a bound: the SDK's own shield has none."""
         self._open = False
-        await self._stream.destroy()
+        with anyio.move_on_after(CLOSE_SECONDS):
+            await self._stream.destroy()
 
     def is_ready(self) -> bool:
         """Whether lines can be written."""
         return self._open
 
     async def end_input(self) -> None:
-        """Close the CLI's stdin."""
-        with contextlib.suppress(OSError):
-            await self._stream.end_input()
+        """Close the CLI's stdin, if it is still there."""
+        await self._stream.end_input()
 
     def stderr_tail(self) -> str:
-        """The last lines of the CLI's stderr: outside text, for `render` only."""
-        return "\n".join(self._stderr)
+        """The end of the CLI's stderr: outside text, for `render` only."""
+        return self._stderr.decode("utf-8", "replace")
 
     async def _read(self) -> AsyncIterator[dict[str, Any]]:
         try:
             while (chunk := await self._stream.receive()) is not None:
                 if chunk.stream != "out":
-                    self._stderr.extend(line[:500] for line in chunk.data.decode("utf-8", "replace").splitlines())
+                    self._reader.count(len(chunk.data))
+                    self._stderr = (self._stderr + chunk.data)[-_STDERR_BYTES:]
                     continue
-                for frame in self._reader.feed(chunk.data):
-                    if frame["type"] == "transcript_mirror":
-                        await self._store(frame)
-                        continue
-                    self._watch(frame)
-                    yield frame
-        except AgentProtocolError as error:
-            self.failure = error
+                for line in self._reader.lines(chunk.data):
+                    frame = await self._taken(line)
+                    if frame is not None:
+                        yield frame
+        except (AgentProtocolError, SandboxError) as error:
+            self.failure = _protocol_error(error)
+            await self.close()
+            raise self.failure from None
+        finally:
             self._open = False
-            await self._stream.destroy()
-            raise
         code = await self._stream.exit_code(_EXIT_WAIT)
-        self._open = False
         if code != 0:
             raise ProcessError("the agent's process ended", exit_code=code, stderr=None)
+
+    async def _taken(self, line: bytes) -> JsonObject | None:
+        """One line's frame, stored or looked at; what of it the SDK is given."""
+        limits = self._reader.limits
+        small = len(line) < _SMALL_LINE
+        parsed = parse_line(line, limits) if small else await asyncio.to_thread(parse_line, line, limits)
+        frame = self._reader.take(parsed)
+        if frame is None:
+            return None
+        if frame["type"] == "transcript_mirror":
+            await self._store(frame)
+            return None
+        self._watch(frame)
+        return for_sdk(frame)
 
     async def _store(self, frame: JsonObject) -> None:
         entries = frame.get("entries")
@@ -145,7 +183,11 @@ class BoxTransport(Transport):
         await self._mirror([json.dumps(entry) for entry in cast("list[dict[str, Json]]", entries)])
 
     def _note_answer(self, line: str) -> None:
-        if '"control_response"' not in line[:200]:
-            return
-        response = json.loads(line).get("response", {})
-        self._reader.answered(str(response.get("request_id")))
+        if '"control_response"' in line[:100]:  # a prompt may be long, and is no answer
+            self._reader.answered(str(json.loads(line)["response"]["request_id"]))
+
+
+def _protocol_error(error: AgentProtocolError | SandboxError) -> AgentProtocolError:
+    if isinstance(error, AgentProtocolError):
+        return error
+    return AgentProtocolError("cannot go on with the agent: its stream broke off", details=error.diagnostics())
