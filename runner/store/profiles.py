@@ -45,9 +45,7 @@ def put(  # noqa: PLR0913 -- one publication, whole
     else:
         return get(conn, digest)
     facts: dict[str, Json] = {"digest": digest, "before": None if agent is None else agent["profile_digest"]}
-    audit.append(
-        conn, time=now, event="profile.publish", subject=name, data=facts | {"by": None if who is None else asdict(who)}
-    )
+    audit.append(conn, time=now, event="profile.publish", subject=name, data=facts | codec.by(who))
     return get(conn, digest)
 
 
@@ -59,7 +57,7 @@ def retire(conn: Connection, name: str, *, who: Approver, now: float) -> Profile
     """
     row = current(conn, name)
     conn.execute(update(schema.agents).where(schema.agents.c.name == name).values(retired=now))
-    audit.append(conn, time=now, event="profile.retire", subject=name, data={"digest": row.digest, "by": asdict(who)})
+    audit.append(conn, time=now, event="profile.retire", subject=name, data={"digest": row.digest} | codec.by(who))
     return get(conn, row.digest)
 
 
