@@ -83,6 +83,16 @@ class Effects:
         self._parts.changes.ring()
         return row
 
+    async def settle(self, approval: ApprovalId, *, happened: bool, who: Approver, reason: str | None) -> ApprovalRow:
+        """Take a person's word for what became of an effect; its run goes on with it.
+
+        Raises:
+            RunnerError: There is nothing to settle.
+        """
+        row = await self._parts.store.call(self._settle, approval, happened=happened, who=who, reason=reason)
+        self._parts.changes.ring()
+        return row
+
     async def expire(self) -> tuple[ApprovalRow, ...]:
         """End every approval whose deadline has come; its run goes on with that answer."""
         ended = await self._parts.store.call(self._expire)
@@ -185,6 +195,14 @@ class Effects:
 
     def _deny(self, conn: Connection, approval: ApprovalId, *, who: Approver, reason: str | None) -> ApprovalRow:
         row = approvals.deny(conn, approval, who=who, reason=reason, now=self._parts.clock())
+        self._advance(conn, row.run)
+        return row
+
+    def _settle(
+        self, conn: Connection, approval: ApprovalId, *, happened: bool, who: Approver, reason: str | None
+    ) -> ApprovalRow:
+        now = self._parts.clock()
+        row = approvals.settle(conn, approval, happened=happened, who=who, reason=reason, now=now)
         self._advance(conn, row.run)
         return row
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from runner import approvals
+from runner.approvals import Approver
 from runner.lifecycle import ApprovalEvent, RunEvent
 from runner.model import Attempt
 from runner.store import Connection, RunRow, Store, runs, segments
@@ -31,6 +32,7 @@ class End:
     ending: Ending
     wait: bool = False
     reason: str = ""
+    by: Approver | None = None  #: who ended it, if a person did
     reply: str | None = None
 
 
@@ -77,6 +79,7 @@ class Endings:
             attempt=attempt.number,
             reason=reason,
             reply=end.reply,
+            by=end.by,
         )
         if row is None:
             return None

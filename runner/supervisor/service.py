@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,25 +15,24 @@ from importlib.metadata import version
 from runner import approvals
 from runner.approvals import Approver
 from runner.captures import to_json as capture_to_json
-from runner.digest import parse_strict
 from runner.errors import NotFoundError, RunnerError, UsageError
 from runner.fence import compose
-from runner.lifecycle import RUN_ENDS, ApprovalState, RunState
+from runner.lifecycle import RUN_ENDS, ApprovalState
 from runner.model import Attempt, Capture, CaptureId, Digest, JsonObject, Profile, RunId, Sender, SenderKind
 from runner.profiles import from_json as profile_from_json
 from runner.profiles import to_json as profile_to_json
 from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import STATE_LABEL
-from runner.store import CaptureRow, Connection, RunRow, Store, audit, calls, captures, profiles, runs, segments
-from runner.store import approvals as rows
+from runner.store import AuditRow, CaptureRow, Connection, RunRow, Store, captures, profiles, runs
+from runner.supervisor import queries
 from runner.supervisor.changes import Changes
 from runner.supervisor.effects import Effects
 from runner.supervisor.endings import End, Ending, Endings
 from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
-from runner.supervisor.progress import WAITING, Clock, Enqueue
-from runner.supervisor.views import RunFacts, approval_line, approval_view, capture_view, run_line, run_view
+from runner.supervisor.progress import Clock, Enqueue
+from runner.supervisor.views import approval_line, event_line, run_line, run_view
 
 #: Longest a client may have a request wait for a change; it asks again.
 MAX_WAIT = 60.0
@@ -68,7 +66,7 @@ class SupervisorService:
     async def status(self) -> JsonObject:
         """How the supervisor is; trouble with the engine is told, not raised."""
         on = self._on
-        counts, pending = await on.store.query(_counts)
+        counts, pending = await on.store.query(queries.counts)
         answer: JsonObject = {
             "version": version("hosted-agent-runner"),
             "pid": os.getpid(),
@@ -101,13 +99,13 @@ class SupervisorService:
 
     async def runs(self, *, agent: str | None, state: str | None) -> list[JsonObject]:
         """Runs, newest first."""
-        states = None if state is None else {_run_state(state)}
+        states = None if state is None else {queries.run_state(state)}
         found = await self._on.store.query(runs.list, agent=agent, states=states)
         return [run_line(row) for row in found]
 
     async def run(self, ref: str) -> JsonObject:
         """One run."""
-        facts = await self._on.store.query(_run_facts, ref)
+        facts = await self._on.store.query(queries.run_facts, ref)
         return run_view(facts, self._on.live.get(facts.row.id))
 
     async def wait_run(self, ref: str, *, version: int, seconds: float) -> JsonObject:
@@ -121,13 +119,15 @@ class SupervisorService:
 
     async def approvals(self, *, run: str | None, states: list[str] | None) -> JsonObject:
         """The queue, oldest first; without `states`, what waits for a person."""
-        wanted = {ApprovalState.PENDING, ApprovalState.UNKNOWN} if states is None else {_approval_state(one) for one in states}
-        found = await self._on.store.query(_listing, run, wanted)
+        wanted = {ApprovalState.PENDING, ApprovalState.UNKNOWN}
+        if states is not None:
+            wanted = {queries.approval_state(one) for one in states}
+        found = await self._on.store.query(queries.listing, run, wanted)
         return {"snapshot": found.snapshot, "approvals": [approval_line(row) for row in found.rows]}
 
     async def approval(self, ref: str) -> JsonObject:
         """One approval, whole."""
-        return await self._on.store.query(_approval_view, ref)
+        return await self._on.store.query(queries.whole_approval, ref)
 
     async def wait_approval(self, ref: str, *, version: int, seconds: float) -> JsonObject:
         """The approval as soon as it is another than `version`, or after a while."""
@@ -152,11 +152,27 @@ class SupervisorService:
             await self.stop(row.run, who=who, reason=reason or "stopped with a denial")
         return await self.approval(row.id)
 
+    async def settle(self, ref: str, *, happened: bool, reason: str | None, who: Approver) -> JsonObject:
+        """Say what became of an effect that nobody knows about; its run goes on."""
+        row = await self._on.store.query(approvals.find, ref)
+        await self._on.effects.settle(row.id, happened=happened, who=who, reason=reason)
+        return await self.approval(row.id)
+
+    async def log(self, *, after: int | None, limit: int, seconds: float) -> JsonObject:
+        """What happened since place `after` of the audit, waiting for something to happen; without it, the newest events."""
+
+        async def look() -> tuple[AuditRow, ...] | None:
+            return await self._on.store.query(queries.events, after, limit) or None
+
+        # Not every row of the audit rings the bell.
+        found = await self._on.changes.until(look, seconds=min(max(seconds, 0.0), MAX_WAIT), every=1.0) or ()
+        return {"events": [event_line(row) for row in found], "next": found[-1].seq if found else after or 0}
+
     async def stop(self, ref: str, *, who: Approver, reason: str | None) -> JsonObject:
         """End a run: its container is destroyed, its waiting calls are cancelled."""
         row = await self._on.store.query(runs.find, ref)
         why = reason or f"stopped by {who.name or f'uid {who.uid}'}"
-        ended = await self._on.store.call(self._stop, row.id, why)
+        ended = await self._on.store.call(self._stop, row.id, why, who)
         segment = self._on.live.get(row.id)
         if segment is not None:
             segment.stop.set()
@@ -165,9 +181,9 @@ class SupervisorService:
             raise UsageError(f"cannot stop {row.id}: it has already ended ({row.state.value})")
         return await self.run(row.id)
 
-    async def publish(self, profile: Profile, *, who: Approver) -> JsonObject:  # noqa: ARG002 -- issue 4 audits who
+    async def publish(self, profile: Profile, *, who: Approver) -> JsonObject:
         """Store a checked profile and make it its agent's current one."""
-        return await self._on.store.call(publish, profile, self._on.clock())
+        return await self._on.store.call(publish, profile, self._on.clock(), by=who)
 
     async def profiles(self) -> list[JsonObject]:
         """Every agent's current profile."""
@@ -182,7 +198,7 @@ class SupervisorService:
             case "r_":
                 return {"kind": "run", **await self.run(ref)}
             case "c_":
-                return {"kind": "capture", **await self._on.store.query(_capture_view, ref)}
+                return {"kind": "capture", **await self._on.store.query(queries.whole_capture, ref)}
             case _:
                 raise NotFoundError(f"cannot find {ref}: ids start with a_, r_ or c_")
 
@@ -217,18 +233,18 @@ class SupervisorService:
         on.enqueue(conn, Attempt(row.id, 0, 0), agent=row.agent)
         return row
 
-    def _stop(self, conn: Connection, run: RunId, reason: str) -> RunRow | None:
+    def _stop(self, conn: Connection, run: RunId, reason: str, by: Approver) -> RunRow | None:  # noqa: PLR0917 -- for `call`
         row = runs.get(conn, run)
         if row.state in RUN_ENDS:
             return None
         return self._on.endings.record_in(
-            conn, Attempt(run, row.segment, row.attempt), End(ending=Ending.CANCEL, reason=reason)
+            conn, Attempt(run, row.segment, row.attempt), End(ending=Ending.CANCEL, reason=reason, by=by)
         )
 
 
-def publish(conn: Connection, profile: Profile, now: float) -> JsonObject:
+def publish(conn: Connection, profile: Profile, now: float, *, by: Approver | None = None) -> JsonObject:
     """Store a profile by its digest and make it current."""
-    row = profiles.put(conn, json.dumps(profile_to_json(profile)), digest=profile.digest, name=profile.name, now=now)
+    row = profiles.put(conn, json.dumps(profile_to_json(profile)), digest=profile.digest, name=profile.name, now=now, who=by)
     return _profile_line(profile, created=row.created)
 
 
@@ -246,48 +262,3 @@ def _profile_line(profile: Profile, *, created: float) -> JsonObject:
         "allow_replies": profile.allow_replies,
         "published": created,
     }
-
-
-def _run_facts(conn: Connection, ref: str) -> RunFacts:
-    row = runs.find(conn, ref)
-    return RunFacts(row, segments.of_run(conn, row.id), calls.of_run(conn, row.id), rows.list(conn, run=row.id, states=WAITING))
-
-
-def _approval_view(conn: Connection, ref: str) -> JsonObject:
-    row = approvals.find(conn, ref)
-    return approval_view(row, parse_strict(row.raw), audit.of_subject(conn, row.id))
-
-
-def _capture_view(conn: Connection, ref: str) -> JsonObject:
-    row = captures.find(conn, ref)
-    content = json.loads(row.text)
-    return capture_view(row, content, [run for run in runs.list(conn, agent=row.agent) if run.capture == row.id])
-
-
-def _listing(conn: Connection, run: str | None, states: set[ApprovalState]) -> approvals.Listing:
-    whole = None if run is None else runs.find(conn, run).id
-    return approvals.listing(conn, run=whole, states=states)
-
-
-def _counts(conn: Connection) -> tuple[Counter[str], int]:
-    states = Counter(row.state.value for row in runs.list(conn))
-    return states, len(rows.list(conn, states={ApprovalState.PENDING}))
-
-
-def _run_state(text: str) -> RunState:
-    try:
-        return RunState(text)
-    except ValueError:
-        raise UsageError(
-            f"cannot list runs in state {text!r}: there is none", resolution=", ".join(state.value for state in RunState)
-        ) from None
-
-
-def _approval_state(text: str) -> ApprovalState:
-    try:
-        return ApprovalState(text)
-    except ValueError:
-        raise UsageError(
-            f"cannot list approvals in state {text!r}: there is none",
-            resolution=", ".join(state.value for state in ApprovalState),
-        ) from None

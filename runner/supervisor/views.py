@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -59,7 +60,8 @@ def run_view(facts: RunFacts, live: LiveSegment | None) -> JsonObject:
         },
         "version": row.version,
         "profile_digest": row.profile_digest,
-        "approvals": [approval.id for approval in facts.waiting if approval.state is ApprovalState.PENDING],
+        "approvals": [*_ids(facts, ApprovalState.PENDING)],
+        "unknown": [*_ids(facts, ApprovalState.UNKNOWN)],
         "progress": _progress(facts, live),
     }
 
@@ -119,9 +121,29 @@ def capture_view(row: CaptureRow, content: JsonObject, runs: Sequence[RunRow]) -
     }
 
 
+def event_line(row: AuditRow) -> JsonObject:
+    """A row of the audit: when, who, what, to which id; `data` holds facts and digests, never a call's input."""
+    data: JsonObject = json.loads(row.data)
+    return {"seq": row.seq, "time": row.time, "who": _who(data), "event": row.event, "subject": row.subject, "data": data}
+
+
 def paths_view(paths: Sequence[ResolvedPath]) -> Json:
     """Paths as asked and as resolved."""
     return [{"asked": path.asked, "resolved": str(path.resolved)} for path in paths]
+
+
+def _who(data: JsonObject) -> str:
+    """Who did it: the person on record, the sender of what came in, else the supervisor itself."""
+    by = data.get("by", data if "uid" in data else None)
+    if isinstance(by, dict):
+        return str(by.get("name") or f"uid {by.get('uid')}")
+    match data.get("sender_kind"):
+        case None:
+            return "supervisor"
+        case SenderKind.OWNER.value:
+            return "owner"
+        case _:
+            return f"{data.get('sender_petname')} ⟨{data.get('sender_fingerprint')}⟩"
 
 
 def _segment(segment: SegmentRow) -> JsonObject:
@@ -162,7 +184,19 @@ def _progress(facts: RunFacts, live: LiveSegment | None) -> str:
             doing = f"last call: {last.tool}" if last is not None else "thinking"
             return f"container proven; {doing}" if live is not None and live.proven else doing
         case RunState.HELD | RunState.PARKED:
-            ids = ", ".join(row.id for row in facts.waiting if row.state is ApprovalState.PENDING)
-            return f"waiting for a person: {ids}" if ids else "carrying out what was approved"
+            return _waits_for(facts)
         case _:
             return str(state.value)
+
+
+def _waits_for(facts: RunFacts) -> str:
+    pending, unknown = _ids(facts, ApprovalState.PENDING), _ids(facts, ApprovalState.UNKNOWN)
+    if pending:
+        return f"waiting for a person: {', '.join(pending)}"
+    if unknown:
+        return f"waiting for a person to settle {', '.join(unknown)}"
+    return "carrying out what was approved"
+
+
+def _ids(facts: RunFacts, state: ApprovalState) -> list[str]:
+    return [row.id for row in facts.waiting if row.state is state]

@@ -1,0 +1,88 @@
+"""Questions about rows, each answered on one consistent view of them; for the service.
+
+A name that a client made up is refused here, before it reaches a query.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from runner import approvals
+from runner.digest import parse_strict
+from runner.errors import UsageError
+from runner.lifecycle import ApprovalState, RunState
+from runner.model import JsonObject
+from runner.store import AuditRow, Connection, audit, calls, captures, runs, segments
+from runner.store import approvals as rows
+from runner.supervisor.progress import WAITING
+from runner.supervisor.views import RunFacts, approval_view, capture_view
+
+#: Audit rows of one answer; a client that is behind asks again.
+MAX_EVENTS = 1000
+
+
+def events(conn: Connection, after: int | None, limit: int) -> tuple[AuditRow, ...]:
+    """What happened since a place in the audit; without one, the newest."""
+    bounded = min(max(limit, 1), MAX_EVENTS)
+    return audit.after(conn, max(audit.length(conn) - bounded, 0) if after is None else after, bounded)
+
+
+def run_facts(conn: Connection, ref: str) -> RunFacts:
+    """A run with what belongs to it."""
+    row = runs.find(conn, ref)
+    return RunFacts(row, segments.of_run(conn, row.id), calls.of_run(conn, row.id), rows.list(conn, run=row.id, states=WAITING))
+
+
+def whole_approval(conn: Connection, ref: str) -> JsonObject:
+    """`show --json` of an approval."""
+    row = approvals.find(conn, ref)
+    return approval_view(row, parse_strict(row.raw), audit.of_subject(conn, row.id))
+
+
+def whole_capture(conn: Connection, ref: str) -> JsonObject:
+    """`show --json` of a capture."""
+    row = captures.find(conn, ref)
+    content = json.loads(row.text)
+    return capture_view(row, content, [run for run in runs.list(conn, agent=row.agent) if run.capture == row.id])
+
+
+def listing(conn: Connection, run: str | None, states: set[ApprovalState]) -> approvals.Listing:
+    """The queue, of one run or of all."""
+    whole = None if run is None else runs.find(conn, run).id
+    return approvals.listing(conn, run=whole, states=states)
+
+
+def counts(conn: Connection) -> tuple[Counter[str], int]:
+    """How many runs are in each state, and how many approvals wait."""
+    states = Counter(row.state.value for row in runs.list(conn))
+    return states, len(rows.list(conn, states={ApprovalState.PENDING}))
+
+
+def run_state(text: str) -> RunState:
+    """The state of this name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    try:
+        return RunState(text)
+    except ValueError:
+        raise UsageError(
+            f"cannot list runs in state {text!r}: there is none", resolution=", ".join(state.value for state in RunState)
+        ) from None
+
+
+def approval_state(text: str) -> ApprovalState:
+    """The state of this name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    try:
+        return ApprovalState(text)
+    except ValueError:
+        raise UsageError(
+            f"cannot list approvals in state {text!r}: there is none",
+            resolution=", ".join(state.value for state in ApprovalState),
+        ) from None
