@@ -1,24 +1,25 @@
 """The transcript a resumed CLI is handed: the mirrored lines, then the lines the supervisor writes from its own rows.
 
-Pure. The mirrored lines are container data and go back into a container only; what they say decides nothing. A call of the
-last turn with neither result nor deferral line would vanish (design.md §3.8).
+Pure. The mirrored lines are container data and go back into a container only; what they say decides nothing. The mirror lags:
+it may be cut inside a turn or several turns back, and a call with neither result nor deferral line would vanish
+(design.md §3.8). So every turn on record is found in the mirror or written anew.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runner.model import Json, JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """One call of the last turn and what the model is told about it.
+    """One call of a turn and what the model is told about it.
 
-    `name` and `arguments` are what the CLI was handed. `text` None: the call still has to run in the container. `untold`: by
-    our own rows the container never had its outcome, whatever the mirrored lines say.
+    `name` and `arguments` are what the CLI was handed. `text` None: only the container can give its result. `askable`: the
+    CLI, asked for this call again, would bring it to the gate.
     """
 
     wire_id: str
@@ -26,15 +27,15 @@ class Told:
     arguments: Mapping[str, Json]
     text: str | None
     is_error: bool = False
-    untold: bool = False
+    askable: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumption:
     """What a fresh container is given.
 
-    `deferred` is the index of the call that the CLI asks for again; None: it has to be nudged. `unrun` are indexes of calls
-    that still had to run and whose model was told to ask again.
+    `deferred` is the index, in the last turn, of the call that the CLI asks for again; None: it has to be nudged. `unrun` are
+    indexes, in the last turn, of calls that only the container could have answered and whose model was told to ask again.
     """
 
     kept: tuple[str, ...]  #: of the mirrored lines, in order
@@ -54,63 +55,80 @@ class Scribe:
 
 
 NOT_RUN = "Not run: the run was parked before this call could run. Ask again if it is still wanted."
+LOST = "Lost: the run was interrupted and this call's result with it. Ask again if it is still wanted."
+
+#: Attachments that must not reach another container: a recorded prompt would override ours (case 109), and a deferral that an
+#: earlier resumption wrote has been asked for.
+_DROPPED = frozenset({"prompt_snapshot", "hook_deferred_tool"})
 
 
-def resume(mirrored: Sequence[str], told: Sequence[Told], scribe: Scribe, *, prompt: JsonObject) -> Resumption:
+def resume(mirrored: Sequence[str], turns: Sequence[Sequence[Told]], scribe: Scribe, *, prompt: JsonObject) -> Resumption:
     """Lines for a fresh container.
 
     Args:
         mirrored: Everything stored of the run's transcript, in order.
-        told: The gated and other calls of the last turn, in the turn's order.
+        turns: The calls of every turn that had any, in order.
         scribe: What our lines carry.
         prompt: The user message that began it all, for a mirror that was cut before even that line came.
     """
-    entries = [entry for entry in _parsed(mirrored) if not _is_prompt_snapshot(entry)]
-    turn = _last_turn(entries, told)
-    lines = _Lines(scribe, parent=_last_uuid(entries), message_id=turn.message_id)
+    entries = _kept(mirrored)
+    seen = _seen(entries, turns)
+    lines = _Lines(scribe, parent=_last_uuid(entries))
     if not any(entry.get("type") == "user" for entry in entries):
         lines.user(prompt)
-    open_calls = [index for index, call in enumerate(told) if not _take(turn.answered, call.wire_id)]
-    deferred = _the_one(told, open_calls)
-    unrun = tuple(index for index in open_calls if told[index].text is None and index != deferred)
-    for call in told:
-        if not _take(turn.asked, call.wire_id):
-            lines.ask(call)
-    for index in open_calls:
-        if index != deferred:
-            lines.answer(told[index])
+    deferred: int | None = None
+    unrun: list[int] = []
+    for number, turn in enumerate(turns[seen.number :], start=seen.number):
+        is_last = number == len(turns) - 1
+        open_calls = lines.ask_missing(turn, seen if number == seen.number else _Seen())
+        deferred = _the_one(turn, open_calls) if is_last else None
+        unrun = [index for index in open_calls if turn[index].text is None and index != deferred]
+        for index in open_calls:
+            if index != deferred:
+                lines.answer(turn[index], otherwise=NOT_RUN if is_last else LOST)
     if deferred is not None:
-        lines.defer(told[deferred])
-    return Resumption(
-        kept=tuple(json.dumps(entry) for entry in entries), added=tuple(lines.written), deferred=deferred, unrun=unrun
-    )
+        lines.defer(turns[-1][deferred])
+    kept = tuple(json.dumps(entry) for entry in entries)
+    return Resumption(kept=kept, added=tuple(lines.written), deferred=deferred, unrun=tuple(unrun))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Seen:
+    """How far the mirror has come: the last turn it shows anything of, and which ids of its calls and results."""
+
+    number: int = 0
+    message_id: str = ""  #: empty: nothing of any turn
+    asked: list[str] = field(default_factory=list)
+    answered: list[str] = field(default_factory=list)
 
 
 class _Lines:
     """Our lines, each the child of the one before."""
 
-    def __init__(self, scribe: Scribe, *, parent: str | None, message_id: str) -> None:
+    def __init__(self, scribe: Scribe, *, parent: str | None) -> None:
         self._scribe = scribe
         self._parent = parent
-        self._message_id = message_id
         self.written: list[str] = []
 
     def user(self, message: JsonObject) -> None:
         """The prompt."""
         self._write({"type": "user", "message": message})
 
-    def ask(self, call: Told) -> None:
-        """The model's call, where the mirror was cut before its line came; the gateway saw it.
+    def ask_missing(self, turn: Sequence[Told], seen: _Seen) -> list[int]:
+        """Write the calls whose lines the mirror lacks; the answer is which of the turn's calls have no result yet.
 
         All lines of one reply carry one message id, or the CLI would send them as several replies.
         """
-        block: JsonObject = {"type": "tool_use", "id": call.wire_id, "name": call.name, "input": dict(call.arguments)}
-        message: JsonObject = {"role": "assistant", "type": "message", "id": self._message_id, "content": [block]}
-        self._write({"type": "assistant", "message": message})
+        message_id = seen.message_id or f"msg_{self._scribe.new_uuid().replace('-', '')}"
+        asked, answered = list(seen.asked), list(seen.answered)
+        for call in turn:
+            if not _take(asked, call.wire_id):
+                self._ask(call, message_id)
+        return [index for index, call in enumerate(turn) if not _take(answered, call.wire_id)]
 
-    def answer(self, call: Told) -> None:
-        """A call's result."""
-        content: list[Json] = [{"type": "text", "text": NOT_RUN if call.text is None else call.text}]
+    def answer(self, call: Told, *, otherwise: str) -> None:
+        """A call's result; `otherwise` where only the container could have given it."""
+        content: list[Json] = [{"type": "text", "text": otherwise if call.text is None else call.text}]
         is_error = call.is_error or call.text is None
         result: JsonObject = {"type": "tool_result", "tool_use_id": call.wire_id, "content": content, "is_error": is_error}
         self._write({"type": "user", "message": {"role": "user", "content": [result]}, "toolUseResult": content})
@@ -127,6 +145,11 @@ class _Lines:
             "permissionMode": "default",
         }
         self._write({"type": "attachment", "attachment": attachment})
+
+    def _ask(self, call: Told, message_id: str) -> None:
+        block: JsonObject = {"type": "tool_use", "id": call.wire_id, "name": call.name, "input": dict(call.arguments)}
+        message: JsonObject = {"role": "assistant", "type": "message", "id": message_id, "content": [block]}
+        self._write({"type": "assistant", "message": message})
 
     def _write(self, fields: JsonObject) -> None:
         uuid = self._scribe.new_uuid()
@@ -147,60 +170,58 @@ class _Lines:
         self.written.append(json.dumps(line))
 
 
-def _the_one(told: Sequence[Told], open_calls: Sequence[int]) -> int | None:
-    """The call the CLI asks for again: one that still has to run, else the last (design.md §3.8)."""
-    to_run = [index for index in open_calls if told[index].text is None]
-    return next(iter(to_run), open_calls[-1] if open_calls else None)
+def _the_one(turn: Sequence[Told], open_calls: Sequence[int]) -> int | None:
+    """The call the CLI asks for again: one that still has to run, else the last it would bring to the gate (design.md §3.8)."""
+    askable = [index for index in open_calls if turn[index].askable]
+    to_run = [index for index in askable if turn[index].text is None]
+    return next(iter(to_run), askable[-1] if askable else None)
 
 
-def _parsed(lines: Sequence[str]) -> Iterator[JsonObject]:
-    for line in lines:
+def _kept(mirrored: Sequence[str]) -> list[JsonObject]:
+    """The mirrored lines less the dropped ones, whose children become their parents' (the CLI follows `parentUuid`)."""
+    kept: list[JsonObject] = []
+    adopted: dict[str, Json] = {}
+    for line in mirrored:
         entry = json.loads(line)
-        if isinstance(entry, dict):
-            yield entry
+        if not isinstance(entry, dict):
+            continue
+        parent = entry.get("parentUuid")
+        if isinstance(parent, str) and parent in adopted:
+            entry["parentUuid"] = parent = adopted[parent]
+        attachment = entry.get("attachment")
+        if isinstance(attachment, dict) and attachment.get("type") in _DROPPED:
+            if isinstance(uuid := entry.get("uuid"), str):
+                adopted[uuid] = parent
+            continue
+        kept.append(entry)
+    return kept
 
 
-def _is_prompt_snapshot(entry: JsonObject) -> bool:
-    """A recorded prompt would override ours on resume (case 109)."""
-    attachment = entry.get("attachment")
-    return isinstance(attachment, dict) and attachment.get("type") == "prompt_snapshot"
+def _seen(entries: Sequence[JsonObject], turns: Sequence[Sequence[Told]]) -> _Seen:
+    """Walk the mirror and the turns together, in order: ids can repeat from turn to turn (B11), places cannot."""
+    seen = _Seen()
+    waiting = [call.wire_id for call in turns[0]] if turns else []
+    for entry in entries:
+        for block in _blocks(entry, "assistant", "tool_use"):
+            wire_id, message_id = str(block.get("id")), str(_message(entry).get("id"))
+            if not (seen.message_id in ("", message_id) and _take(waiting, wire_id)):
+                found = _turn_with(turns, wire_id, after=seen.number if seen.message_id else -1)
+                if found is None:
+                    continue
+                seen = _Seen(number=found)
+                waiting = [call.wire_id for call in turns[found]]
+                _take(waiting, wire_id)
+            seen.message_id = message_id
+            seen.asked.append(wire_id)
+        if seen.asked:
+            seen.answered.extend(str(block.get("tool_use_id")) for block in _blocks(entry, "user", "tool_result"))
+    return seen
 
 
-@dataclass(slots=True, kw_only=True)
-class _Turn:
-    """What the mirrored lines have of the last turn: ids of its tool uses, and of those of them that have a result."""
-
-    message_id: str
-    asked: list[str]
-    answered: list[str]
-
-
-def _last_turn(entries: Sequence[JsonObject], told: Sequence[Told]) -> _Turn:
-    """The lines of the model's last reply, if they are of this turn; else the mirror was cut before it."""
-    start, message_id = len(entries), ""
-    for index in range(len(entries) - 1, -1, -1):
-        if entries[index].get("type") == "assistant":
-            found = str(_message(entries[index]).get("id"))
-            if message_id not in ("", found):
-                break
-            start, message_id = index, found
-    turn = _Turn(
-        message_id=message_id,
-        asked=[str(block.get("id")) for entry in entries[start:] for block in _blocks(entry, "assistant", "tool_use")],
-        answered=[
-            str(block.get("tool_use_id")) for entry in entries[start:] for block in _blocks(entry, "user", "tool_result")
-        ],
-    )
-    return turn if _is_this_turn(turn, told) else _Turn(message_id="msg_resumed", asked=[], answered=[])
-
-
-def _is_this_turn(turn: _Turn, told: Sequence[Told]) -> bool:
-    """Ids can repeat from turn to turn (B11): a result for a call whose outcome nobody was told is of an earlier one."""
-    wire_ids = {call.wire_id for call in told}
-    if not turn.asked or not wire_ids.issuperset(turn.asked):
-        return False
-    answered = list(turn.answered)
-    return not any(_take(answered, call.wire_id) and call.untold for call in told)
+def _turn_with(turns: Sequence[Sequence[Told]], wire_id: str, *, after: int) -> int | None:
+    """The next turn that has a call of this id."""
+    later = range(after + 1, len(turns))
+    return next((number for number in later if any(call.wire_id == wire_id for call in turns[number])), None)
 
 
 def _message(entry: JsonObject) -> JsonObject:

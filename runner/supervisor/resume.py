@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 
 from runner import approvals
 from runner.agent import versions
 from runner.digest import parse_call
-from runner.lifecycle import APPROVAL_ENDS
-from runner.model import UNDECLARED, Attempt, Decision, JsonObject, RunId, Verdict
+from runner.lifecycle import APPROVAL_ENDS, ApprovalState
+from runner.model import UNDECLARED, Attempt, CallId, Decision, JsonObject, RunId, Verdict
 from runner.policy import call_key
 from runner.policy.catalogue import TOOLS, Place, model_name
 from runner.store import ApprovalRow, CallRow, Connection, RunRow, calls, transcript
 from runner.store import approvals as rows
 from runner.supervisor.entries import Entry, Phase
-from runner.supervisor.progress import Clock
+from runner.supervisor.progress import WAITING, Clock
 from runner.supervisor.proposals import MAX_NAME, NOT_OFFERED
 from runner.transcript import NOT_RUN, Scribe, Told, resume
 
 #: What the agent is asked when nothing of its last turn is open and it has to be set going again.
 NUDGE = "The run was interrupted by the host and continues now. Go on where you were."
+#: Containers in a row that may end by themselves before the agent has heard what became of its calls.
+MAX_DEATHS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +44,11 @@ def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObje
     Outcomes that our lines tell are delivered here, in the same transaction that stores the lines.
     """
     mirrored = [row.entry for row in transcript.read(conn, run.id)]
-    turn = _last_turn(conn, run.id)
-    if not mirrored and not turn:
+    answers = _answers(conn, run.id)
+    turns = _turns(conn, run.id, answers)
+    if not mirrored and not turns:
         return None
-    answers = {row.call: row for row in rows.list(conn, run=run.id)}
-    told = [_told(call, answers.get(call.id)) for call in turn]
+    told = [[_told(call, answers.get(call.id)) for call in turn] for turn in turns]
     scribe = Scribe(
         session_id=run.session_id or "",
         cli_version=versions()[1],
@@ -54,41 +57,65 @@ def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObje
     )
     resumption = resume(mirrored, told, scribe, prompt=prompt)
     transcript.append(conn, *attempt, resumption.added)
+    last = turns[-1] if turns else ()
+    open_call = None if resumption.deferred is None else last[resumption.deferred].id
     for index in resumption.unrun:
-        calls.set_outcome(conn, turn[index].id, outcome=NOT_RUN, error=True, now=clock())
-    entries = []
-    for index, (call, told_one) in enumerate(zip(turn, told, strict=True)):
-        is_open = index == resumption.deferred
-        approval = answers.get(call.id)
-        if approval is not None and not is_open:
+        calls.set_outcome(conn, last[index].id, outcome=NOT_RUN, error=True, now=clock())
+    for approval in answers.values():
+        if approval.call != open_call:
             approvals.deliver(conn, approval.id, now=clock())
-        entries.append(_entry(call, approval, run, told=None if is_open else told_one.text or NOT_RUN))
     return Restored(
         session_id=scribe.session_id,
         lines=(*resumption.kept, *resumption.added),
-        entries=tuple(entries),
+        entries=tuple(
+            _entry(call, answers.get(call.id), run, told=None if call.id == open_call else one.text or NOT_RUN)
+            for call, one in zip(last, told[-1] if told else (), strict=True)
+        ),
         nudge=resumption.deferred is None,
     )
 
 
-def has_untold(conn: Connection, run: RunId) -> bool:
-    """Whether a gated call of the run waits, or has an outcome that its agent was not told: then the run is worth resuming."""
-    return any(row.delivered_at is None for row in rows.list(conn, run=run))
+def worth_resuming(conn: Connection, attempt: Attempt, *, refused: bool) -> bool:
+    """Whether a run whose container ended by itself is parked, not over (L10).
+
+    It is while a call waits for an outcome, or while the agent may not have heard one. A container that ends every time before
+    it gets there must not be started for ever.
+
+    Args:
+        conn: The transaction.
+        attempt: The one that ended.
+        refused: The gateway got no reply for its last request: another container would get none either.
+    """
+    answers = _answers(conn, attempt.run)
+    if any(row.state in WAITING for row in answers.values()):
+        return True
+    turns = _turns(conn, attempt.run, answers)
+    if refused or not turns or not any(call.id in answers for call in turns[-1]):
+        return False
+    return attempt.segment - turns[-1][0].segment < MAX_DEATHS
 
 
-def _last_turn(conn: Connection, run: RunId) -> Sequence[CallRow]:
-    """Calls of the run's last turn that had any; strays (turn 0) are no turn."""
-    found = calls.of_run(conn, run)
-    last = max((call.turn for call in found), default=0)
-    return [call for call in found if call.turn == last and last > 0]
+def _answers(conn: Connection, run: RunId) -> Mapping[CallId, ApprovalRow]:
+    return {row.call: row for row in rows.list(conn, run=run)}
+
+
+def _turns(conn: Connection, run: RunId, answers: Mapping[CallId, ApprovalRow]) -> list[Sequence[CallRow]]:
+    """The run's calls by turn. Strays (turn 0) are no turn, nor is one whose reply the CLI lost and asked for again."""
+    found = [call for call in calls.of_run(conn, run) if call.turn > 0]
+    turns = [tuple(turn) for _, turn in groupby(found, key=lambda call: call.turn)]
+    return [turn for turn in turns if not any(_is_superseded(answers.get(call.id)) for call in turn)]
+
+
+def _is_superseded(approval: ApprovalRow | None) -> bool:
+    return approval is not None and approval.state is ApprovalState.SUPERSEDED
 
 
 def _told(call: CallRow, approval: ApprovalRow | None) -> Told:
     text, is_error = _words(call, approval)
     parsed = parse_call(call.tool, call.raw).input
     name = UNDECLARED + call.tool[:MAX_NAME] if call.rule in NOT_OFFERED else model_name(call.tool)
-    untold = approval is not None and approval.delivered_at is None
-    return Told(wire_id=call.wire_id, name=name, arguments=parsed or {}, text=text, is_error=is_error, untold=untold)
+    askable = parsed is not None and call.rule not in NOT_OFFERED
+    return Told(wire_id=call.wire_id, name=name, arguments=parsed or {}, text=text, is_error=is_error, askable=askable)
 
 
 def _words(call: CallRow, approval: ApprovalRow | None) -> tuple[str | None, bool]:

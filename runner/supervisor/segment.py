@@ -41,7 +41,7 @@ from runner.supervisor.live import Live, LiveSegment
 from runner.supervisor.patience import until_impatient
 from runner.supervisor.preparation import Facts, checked, lay_out, message_of, read_facts, reference_of, start_of
 from runner.supervisor.progress import Clock
-from runner.supervisor.resume import Restored, has_untold, restore
+from runner.supervisor.resume import Restored, restore, worth_resuming
 
 _log = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ class Conductor:
             ended = next((others[task] for task in others if task in done), None)
             if ended is not None:
                 return await self._settle(ended(), desk)
-            return await self._concluded(talk, desk=desk, gateway=gateway, run=facts.run)
+            return await self._concluded(talk, desk=desk, gateway=gateway, attempt=facts.attempt)
         finally:
             await _put_down({talk, *others})
 
@@ -177,19 +177,21 @@ class Conductor:
                 await asyncio.wait_for(desk.mirrored.wait(), MIRROR_SECONDS)
         return end
 
-    async def _concluded(self, talk: asyncio.Task[SessionEnd], *, desk: Desk, gateway: Gateway, run: RunRow) -> End:
+    async def _concluded(self, talk: asyncio.Task[SessionEnd], *, desk: Desk, gateway: Gateway, attempt: Attempt) -> End:
         """The conversation is over: a reply if the gateway saw the model's last word, parked if calls still wait."""
         said = ""
         try:
             end = talk.result()
             said = f"; the CLI said: {end.subtype} {end.said}".rstrip()
-        except AgentProtocolError as error:
+        except SandboxMismatchError:
+            raise
+        except (AgentProtocolError, SandboxError) as error:
             said = f"; {error.diagnostics()}"
         if desk.doomed.is_set():
             return End(ending=Ending.FAIL, reason=desk.doom)
         if desk.reply is not None and not gateway.failure:
             return End(ending=Ending.REPLY, reply=desk.reply)
-        if await self._around.store.query(has_untold, run.id):
+        if await self._around.store.query(worth_resuming, attempt, refused=gateway.failure is not None):
             return End(ending=Ending.PARK, reason=f"its container ended while calls waited{said}")
         return End(ending=Ending.FAIL, reason=f"{gateway.failure or 'the agent ended without an answer'}{said}")
 
