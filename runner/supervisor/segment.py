@@ -21,7 +21,7 @@ from runner.agent import (
     environment,
     user_message,
 )
-from runner.errors import AgentProtocolError, RunnerError, SandboxUnavailableError
+from runner.errors import AgentProtocolError, RunnerError, SandboxError, SandboxMismatchError, SandboxUnavailableError
 from runner.gateway import Gateway, UpstreamFactory
 from runner.model import Attempt
 from runner.sandbox.beneath import Beneath
