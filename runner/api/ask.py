@@ -5,8 +5,10 @@ Owns reading bodies and parameters. A field of the wrong type is refused, never 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -19,6 +21,7 @@ from runner.model import JsonObject
 
 #: A client that wants to wait longer asks again.
 LONGEST_WAIT = 30.0
+Meaning = TypeVar("Meaning")
 _MAX_REF = 64
 _MAX_TEXT = 4096
 
@@ -51,10 +54,7 @@ class Ask:
     @property
     def version(self) -> int:
         """The version the client has seen."""
-        text = self.query("version") or "0"
-        if not text.isascii() or not text.isdigit() or len(text) > 15:
-            raise UsageError("cannot wait: version is no number")
-        return int(text)
+        return self.number("version") or 0
 
     @property
     def seconds(self) -> float:
@@ -64,6 +64,15 @@ class Ask:
         except ValueError:
             raise UsageError("cannot wait: seconds is no number") from None
         return min(wanted, LONGEST_WAIT) if wanted > 0 else 0.0
+
+    def number(self, name: str) -> int | None:
+        """A whole number among the query parameters."""
+        text = self.query(name)
+        if text is None:
+            return None
+        if not text.isascii() or not text.isdigit() or len(text) > 15:
+            raise UsageError(f"cannot answer: {name} is no number")
+        return int(text)
 
     def query(self, name: str) -> str | None:
         """A query parameter; empty is absent."""
@@ -89,6 +98,13 @@ class Ask:
         if not value:
             raise UsageError(f"cannot answer: {name} is missing")
         return value
+
+    def one_of(self, name: str, meanings: Mapping[str, Meaning]) -> Meaning:
+        """What a word that the body must have stands for."""
+        word = self.need(name)
+        if word not in meanings:
+            raise UsageError(f"cannot use {name}: it must be {' or '.join(meanings)}")
+        return meanings[word]
 
     def flag(self, name: str) -> bool:
         """An optional boolean of the body; absent is false."""

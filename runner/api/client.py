@@ -84,6 +84,12 @@ class Client:
         params: dict[str, object] = {"version": version, "seconds": seconds}
         return as_object(self._call("GET", (*segments, "wait"), params=params, patience=PATIENCE + seconds))
 
+    def log(self, *, after: int | None, limit: int | None = None, seconds: float = 0.0) -> JsonObject:
+        """What happened since place `after`, as soon as there is something or when the time is up."""
+        given: dict[str, object] = {"after": after, "limit": limit, "seconds": seconds}
+        params = {key: value for key, value in given.items() if value is not None}
+        return as_object(self._call("GET", ("log",), params=params, patience=PATIENCE + seconds))
+
     def _call(self, method: str, segments: tuple[str, ...], *, patience: float, **rest: object) -> Json:
         if self._http is None:
             raise RuntimeError("the client is used outside its with block")

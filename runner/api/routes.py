@@ -20,6 +20,9 @@ from runner.model import OWNER, Json
 Handler: TypeAlias = Callable[[Service, Ask], Awaitable[Json]]
 
 SMALL = 64 * 1024
+#: Events of one answer, unless the client says how many.
+EVENTS = 100
+_ANSWERS = {"happened": True, "not-happened": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +80,14 @@ async def _deny(service: Service, ask: Ask) -> Json:
     return await service.deny(ask.ref, reason=ask.text("reason"), stop=ask.flag("stop"), who=ask.who)
 
 
+async def _settle(service: Service, ask: Ask) -> Json:
+    return await service.settle(ask.ref, happened=ask.one_of("answer", _ANSWERS), reason=ask.text("reason"), who=ask.who)
+
+
+async def _log(service: Service, ask: Ask) -> Json:
+    return await service.log(after=ask.number("after"), limit=ask.number("limit") or EVENTS, seconds=ask.seconds)
+
+
 async def _publish(service: Service, ask: Ask) -> Json:
     profile = await asyncio.to_thread(publishable, ask.path("path"))
     return await service.publish(profile, who=ask.who)
@@ -102,6 +113,8 @@ ROUTES: tuple[Route, ...] = (
     Route(method="GET", path="/v1/approvals/{ref}/wait", access=Access.READ, handler=_wait_approval),
     Route(method="POST", path="/v1/approvals/{ref}/approve", access=Access.DECIDE, handler=_approve, cap=SMALL),
     Route(method="POST", path="/v1/approvals/{ref}/deny", access=Access.DECIDE, handler=_deny, cap=SMALL),
+    Route(method="POST", path="/v1/approvals/{ref}/settle", access=Access.DECIDE, handler=_settle, cap=SMALL),
+    Route(method="GET", path="/v1/log", access=Access.READ, handler=_log),
     Route(method="GET", path="/v1/profiles", access=Access.READ, handler=_profiles),
     Route(method="POST", path="/v1/profiles", access=Access.OPERATE, handler=_publish, cap=SMALL),
     Route(method="GET", path="/v1/find/{ref}", access=Access.READ, handler=_find),

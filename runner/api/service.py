@@ -54,6 +54,14 @@ class Service(Protocol):
         """Refuse the call, and stop its run if asked to."""
         ...
 
+    async def settle(self, ref: str, *, happened: bool, reason: str | None, who: Approver) -> JsonObject:
+        """Say what became of an effect in state unknown; the answer is the approval as it then is."""
+        ...
+
+    async def log(self, *, after: int | None, limit: int, seconds: float) -> JsonObject:
+        """`{"events", "next"}`: the audit behind place `after`, waiting for something to happen; without it, the newest."""
+        ...
+
     async def stop(self, ref: str, *, who: Approver, reason: str | None) -> JsonObject:
         """End a run; the answer is the run as it then is."""
         ...

@@ -96,6 +96,11 @@ def an_approval(**changes: Json) -> JsonObject:
     return approval | changes
 
 
+def an_event(seq: int, event: str, who: str, **data: Json) -> JsonObject:
+    """An event of the audit, about the run."""
+    return {"seq": seq, "time": 1_800_000_000.0 + seq, "who": who, "event": event, "subject": RUN, "data": {**data}}
+
+
 class FakeService:
     """Answers from `run_row` and `approval_row`, which tests replace."""
 
@@ -113,6 +118,8 @@ class FakeService:
             }
         ]
         self.asked: list[tuple[str, object]] = []
+        self.event_rows = [an_event(1, "run.queue", "owner"), an_event(2, "run.claim", "supervisor")]
+        self.happening: list[JsonObject] = []  #: events that come one by one, when somebody waits for the next
         self.later: list[JsonObject] = []  #: what the run becomes, one per wait
 
     async def status(self) -> JsonObject:
@@ -181,6 +188,24 @@ class FakeService:
         self.approval_row |= {"state": "denied"}
         return self.approval_row
 
+    async def settle(self, ref: str, *, happened: bool, reason: str | None, who: Approver) -> JsonObject:
+        """Unknown becomes done or failed."""
+        if self._known(ref, self.approval_row)["state"] != "unknown":
+            raise AlreadyDecidedError(f"cannot settle {ref}: already {self.approval_row['state']}")
+        self.asked.append(("settle", (happened, reason, who)))
+        self.approval_row |= {"state": "done" if happened else "failed"}
+        return self.approval_row
+
+    async def log(self, *, after: int | None, limit: int, seconds: float) -> JsonObject:
+        """The events behind a place; when there are none, the next of `happening`, at once."""
+        self.asked.append(("log", (after, limit, seconds)))
+        if not [event for event in self.event_rows if int(str(event["seq"])) > (after or 0)] and self.happening:
+            self.event_rows.append(self.happening.pop(0))
+        found = [event for event in self.event_rows if int(str(event["seq"])) > (after or 0)][-limit:]
+        if not found:
+            await asyncio.sleep(min(seconds, 0.05))
+        return {"events": [*found], "next": found[-1]["seq"] if found else after or 0}
+
     async def stop(self, ref: str, *, who: Approver, reason: str | None) -> JsonObject:
         """The run is cancelled."""
         self.asked.append(("stop", (reason, who)))
@@ -206,7 +231,7 @@ class FakeService:
     @property
     def decisions(self) -> list[str]:
         """Names of the deciding operations that were carried out."""
-        return [name for name, _ in self.asked if name in {"approve", "deny", "stop", "publish", "send"}]
+        return [name for name, _ in self.asked if name in {"approve", "deny", "stop", "publish", "send", "settle"}]
 
     def _known(self, ref: str, row: JsonObject) -> JsonObject:
         id = str(row["id"])

@@ -185,3 +185,23 @@ def test_a_list_filter_reaches_the_service(client: Client, service: FakeService)
 def test_a_wrong_wait_is_usage(http: httpx2.Client) -> None:
     assert http.get(f"/v1/runs/{RUN}/wait", params={"version": "x"}).json()["error"]["code"] == UsageError.code
     assert http.get(f"/v1/runs/{RUN}/wait", params={"seconds": "soon"}).json()["error"]["code"] == UsageError.code
+
+
+@pytest.mark.parametrize(("answer", "happened"), [("happened", True), ("not-happened", False)])
+def test_settling_takes_a_word_and_never_a_default(
+    answer: str, happened: bool, client: Client, http: httpx2.Client, service: FakeService
+) -> None:
+    """B9: nothing that a client leaves out or misspells says what became of an effect."""
+    service.approval_row["state"] = "unknown"
+    for body in ({}, {"answer": "maybe"}, {"answer": True}, {"answer": None}):
+        assert http.post(f"/v1/approvals/{APPROVAL}/settle", json=body).status_code == 400
+    assert service.decisions == []
+    client.post("approvals", APPROVAL, "settle", body={"answer": answer, "reason": "I looked"})
+    name, found = service.asked[0]
+    assert (name, found[:2]) == ("settle", (happened, "I looked"))  # type: ignore[index]
+
+
+def test_the_log_is_read_from_a_place_on(client: Client, service: FakeService) -> None:
+    assert [event["seq"] for event in client.log(after=1)["events"]] == [2]  # type: ignore[index, union-attr]
+    assert client.log(after=2, limit=5, seconds=9_000) == {"events": [], "next": 2}
+    assert service.asked == [("log", (1, 100, 0.0)), ("log", (2, 5, 30.0))]
