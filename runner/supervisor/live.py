@@ -1,4 +1,4 @@
-"""The segments that have a container in this process right now."""
+"""The attempts under way in this process right now."""
 
 from __future__ import annotations
 
@@ -21,33 +21,36 @@ class LiveSegment:
 
 
 class Live:
-    """Live segments by run; a run has one at the most."""
+    """Attempts under way in this process. A run has one; a second one can only be about to find that it is stale."""
 
     def __init__(self) -> None:
-        self._segments: dict[RunId, LiveSegment] = {}
+        self._segments: list[LiveSegment] = []
         self._empty = asyncio.Event()
         self._empty.set()
 
     def add(self, segment: LiveSegment) -> None:
-        """A segment begins."""
-        self._segments[segment.attempt.run] = segment
+        """An attempt begins."""
+        self._segments.append(segment)
         self._empty.clear()
 
     def remove(self, segment: LiveSegment) -> None:
-        """A segment has ended; a later attempt of the same run stays."""
-        if self._segments.get(segment.attempt.run) is segment:
-            del self._segments[segment.attempt.run]
+        """An attempt has ended: its container is gone and its end on record."""
+        self._segments = [other for other in self._segments if other is not segment]
         if not self._segments:
             self._empty.set()
 
     def get(self, run: RunId) -> LiveSegment | None:
-        """The run's segment, if it has a container here."""
-        return self._segments.get(run)
+        """The run's newest attempt under way here."""
+        return max((one for one in self._segments if one.attempt.run == run), key=_age, default=None)
 
     async def emptied(self) -> None:
         """Wait until there is none."""
         await self._empty.wait()
 
     def all(self) -> tuple[LiveSegment, ...]:
-        """Every live segment."""
-        return tuple(self._segments.values())
+        """Every attempt under way."""
+        return tuple(self._segments)
+
+
+def _age(segment: LiveSegment) -> Attempt:
+    return segment.attempt

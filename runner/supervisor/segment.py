@@ -47,6 +47,7 @@ _log = logging.getLogger(__name__)
 
 #: How long a container that is to be parked may take to mirror the turn that waits.
 MIRROR_SECONDS = 3.0
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,13 +84,23 @@ class Conductor:
 
         The supervisor's edge: whatever goes wrong in here ends this run as failed, and no other.
         """
+        folder = self._around.attempts / str(attempt).replace(":", "-")
+        segment = LiveSegment(attempt=attempt, snapshot=folder / "snapshot")
+        # From before the claim to after the end is on record: who drains must not close the store in between.
+        self._around.live.add(segment)
+        try:
+            await self._conduct(attempt, segment, folder)
+        finally:
+            self._around.live.remove(segment)
+
+    async def _conduct(self, attempt: Attempt, segment: LiveSegment, folder: Path) -> None:
         run = None if self._closing else await self._around.store.call(self._claim, attempt)
         if run is None:
             _log.info("attempt %s is not taken: it is stale, or the supervisor stops", attempt)
             return
         self._around.changes.ring()
         try:
-            end = await self._attempted(attempt, run)
+            end = await self._attempted(attempt, run, segment=segment, folder=folder)
         except SandboxUnavailableError as error:
             # A run that has been under way is not lost to an engine that is away for a while.
             away = Ending.PARK if attempt.segment > 0 else Ending.FAIL
@@ -102,20 +113,16 @@ class Conductor:
         await self._around.endings.record(attempt, end)
         self._around.changes.ring()
 
-    async def _attempted(self, attempt: Attempt, run: RunRow) -> End:
+    async def _attempted(self, attempt: Attempt, run: RunRow, *, segment: LiveSegment, folder: Path) -> End:
         around = self._around
         facts = await around.store.query(read_facts, attempt, run)
         image = checked(await image_info(around.engine))
-        folder = around.attempts / str(attempt).replace(":", "-")
-        segment = LiveSegment(attempt=attempt, snapshot=folder / "snapshot")
-        around.live.add(segment)
         try:
             restored = await around.store.call(restore, attempt, run, prompt=user_message(facts.message), clock=around.clock)
             await asyncio.to_thread(lay_out, folder, facts, restored)
             return await self._with_view(facts, image, folder=folder, restored=restored, segment=segment)
         finally:
-            around.live.remove(segment)
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await asyncio.to_thread(_clear, folder)
 
     async def _with_view(
         self, facts: Facts, image: ImageInfo, *, folder: Path, restored: Restored | None, segment: LiveSegment
@@ -193,7 +200,9 @@ class Conductor:
             return End(ending=Ending.REPLY, reply=desk.reply)
         if await self._around.store.query(worth_resuming, attempt, refused=gateway.failure is not None):
             return End(ending=Ending.PARK, reason=f"its container ended while calls waited{said}")
-        return End(ending=Ending.FAIL, reason=f"{gateway.failure or 'the agent ended without an answer'}{said}")
+        if gateway.failure:
+            return End(ending=Ending.FAIL, reason=gateway.failure)  # the CLI says the same, in words for its own user
+        return End(ending=Ending.FAIL, reason=f"the agent ended without an answer{said}")
 
     @contextlib.asynccontextmanager
     async def _box(self, facts: Facts, image: ImageInfo, *, folder: Path, resumed: bool) -> AsyncIterator[Box]:
@@ -231,6 +240,15 @@ class Conductor:
             row = SegmentRow(run=run.id, segment=attempt.segment, attempt=attempt.number, created=self._around.clock())
             segments.insert(conn, row)
         return run
+
+
+def _clear(folder: Path) -> None:
+    """Remove an attempt's folder, also when an effect is being shown in its snapshot at the same moment. For a thread."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+    _log.warning("cannot remove %s; the next start does", folder)
 
 
 def _task(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
