@@ -74,6 +74,7 @@ class Clockwork:
         for count in itertools.count():
             try:
                 await self.tick()
+                await self.effects.take_up()
                 if count % LOOK_EVERY == 0:
                     await self.wake()
             except RunnerError as error:

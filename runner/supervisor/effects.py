@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import defaultdict
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from runner import approvals
 from runner.approvals import Approver
 from runner.broker import Change, Effect, Order, examine, perform
 from runner.digest import parse_call
-from runner.errors import RunnerError
+from runner.errors import ApprovalExpiredError, RunnerError, StoreError
 from runner.lifecycle import ApprovalEvent, ApprovalState
 from runner.model import WORKSPACE, ApprovalId, Digest, Profile, RunId, Verdict
 from runner.policy import decide
@@ -59,8 +60,9 @@ class Effects:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._one_at_a_time: defaultdict[RunId, asyncio.Lock] = defaultdict(asyncio.Lock)  # B7
+        self._locks: WeakValueDictionary[RunId, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[ApprovalRow]] = set()
+        self._left: set[ApprovalId] = set()  #: what the database did not take down
 
     async def approve(self, approval: ApprovalId, *, digest: Digest, who: Approver, reason: str | None) -> ApprovalRow:
         """Say yes to what was shown and carry it out.
@@ -68,10 +70,7 @@ class Effects:
         Raises:
             ApprovalError: It cannot be decided, or not with this digest.
         """
-        await self._parts.store.call(
-            approvals.approve, approval, digest=digest, who=who, reason=reason, now=self._parts.clock()
-        )
-        return await self.carry_out(approval)
+        return await self._to_its_end(approval, self._approve(approval, digest=digest, who=who, reason=reason))
 
     async def deny(self, approval: ApprovalId, *, who: Approver, reason: str | None) -> ApprovalRow:
         """Say no; the agent is told.
@@ -79,7 +78,11 @@ class Effects:
         Raises:
             ApprovalError: It cannot be decided.
         """
-        row = await self._parts.store.call(self._deny, approval, who=who, reason=reason)
+        try:
+            row = await self._parts.store.call(self._deny, approval, who=who, reason=reason)
+        except ApprovalExpiredError:
+            await self._go_on(approval)
+            raise
         self._parts.changes.ring()
         return row
 
@@ -102,27 +105,68 @@ class Effects:
 
     async def carry_out(self, approval: ApprovalId) -> ApprovalRow:
         """Perform an approved call once; whoever waits for it may go away, the effect is still recorded."""
-        task = asyncio.create_task(self._carry_out(approval))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(task)
+        return await self._to_its_end(approval, self._carry_out(approval))
 
-    async def find_out(self, row: ApprovalRow, cwd: Path) -> ApprovalRow:
-        """Put on record what an interrupted effect did, as the disk says (B9); a doubt is left to a person."""
-        found = await asyncio.to_thread(_found, order_of(row, cwd))
+    async def find_out(self, row: ApprovalRow, cwd: Path, *, release: bool = True) -> ApprovalRow:
+        """Put on record what an interrupted effect did, as the disk says (B9); a doubt is left to a person.
+
+        Args:
+            row: The executing approval.
+            cwd: Its agent's directory.
+            release: One that did not happen is approved again, to be carried out; else it has failed.
+        """
+        found = await asyncio.to_thread(_found, order_of(row, cwd), release=release)
         ended = await self._parts.store.call(self._record_found, row, found)
         self._parts.changes.ring()
         return ended
+
+    async def take_up(self) -> None:
+        """Once the database takes rows again: what was left approved or executing goes on from what the disk says."""
+        for approval in tuple(self._left):
+            row = await self._parts.store.query(rows.get, approval)
+            if row.state is ApprovalState.EXECUTING:
+                row = await self.find_out(row, (await self._profile(row)).cwd)
+            self._left.discard(approval)
+            if row.state is ApprovalState.APPROVED:
+                await self.carry_out(approval)
 
     async def settled(self) -> None:
         """Wait until every effect under way is on record; for shutdown."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
+    async def _to_its_end(self, approval: ApprovalId, work: Coroutine[Any, Any, ApprovalRow]) -> ApprovalRow:
+        """A client that hangs up between yes and effect, or within the effect, changes nothing."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._ended(approval, done))
+        return await asyncio.shield(task)
+
+    def _ended(self, approval: ApprovalId, task: asyncio.Task[ApprovalRow]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, StoreError):
+            self._left.add(approval)
+
+    async def _approve(self, approval: ApprovalId, *, digest: Digest, who: Approver, reason: str | None) -> ApprovalRow:
+        now = self._parts.clock()
+        try:
+            await self._parts.store.call(approvals.approve, approval, digest=digest, who=who, reason=reason, now=now)
+        except ApprovalExpiredError:
+            await self._go_on(approval)
+            raise
+        return await self._carry_out(approval)
+
+    async def _go_on(self, approval: ApprovalId) -> None:
+        """A decision that came too late has ended the call itself: its run must hear of it."""
+        row = await self._parts.store.query(rows.get, approval)
+        await self._parts.store.call(self._advance, row.run)
+        self._parts.changes.ring()
+
     async def _carry_out(self, approval: ApprovalId) -> ApprovalRow:
         store = self._parts.store
         before = await store.query(rows.get, approval)
-        async with self._one_at_a_time[before.run]:
+        async with self._locks.setdefault(before.run, asyncio.Lock()):  # B7
             profile = await self._profile(before)
             doubt = await asyncio.to_thread(self._doubt, before, profile)
             if doubt is not None:
@@ -138,13 +182,15 @@ class Effects:
             return begun
         try:
             effect = await asyncio.to_thread(perform, order_of(begun, cwd))
-        except BaseException:
-            await self.find_out(begun, cwd)
+        except asyncio.CancelledError:
+            # The thread goes on; only the next start can look at a disk that nobody changes any more.
             raise
-        row = await self._parts.store.call(self._record, begun, effect)
-        if effect.state == "done":
-            await asyncio.to_thread(self._show_in_snapshot, begun.run, effect.changed)
-        return row
+        except BaseException:
+            await self.find_out(begun, cwd, release=False)
+            raise
+        # Shown before it is recorded: from then on the agent may be told, and look.
+        await asyncio.to_thread(self._show_in_snapshot, begun.run, effect.changed)
+        return await self._parts.store.call(self._record, begun, effect)
 
     async def _profile(self, row: ApprovalRow) -> Profile:
         stored = await self._parts.store.query(profiles.get, row.profile_digest)
@@ -189,9 +235,11 @@ class Effects:
         return ended
 
     def _go_stale(self, conn: Connection, row: ApprovalRow, reason: str) -> ApprovalRow:
-        ended = approvals.stale(conn, row.id, reason, self._parts.clock())
+        now = rows.get(conn, row.id)
+        if now.state is ApprovalState.APPROVED:
+            now = approvals.stale(conn, row.id, reason, self._parts.clock())
         self._advance(conn, row.run)
-        return ended
+        return now
 
     def _deny(self, conn: Connection, approval: ApprovalId, *, who: Approver, reason: str | None) -> ApprovalRow:
         row = approvals.deny(conn, approval, who=who, reason=reason, now=self._parts.clock())
@@ -240,12 +288,13 @@ def order_of(row: ApprovalRow, cwd: Path) -> Order:
     )
 
 
-def _found(order: Order) -> Found:
+def _found(order: Order, *, release: bool) -> Found:
     match examine(order):
         case "post":
             return Found(ApprovalEvent.SUCCEED, "Done. The supervisor was interrupted; the file is as approved.")
         case "pre":
-            return Found(ApprovalEvent.FAIL, "the supervisor was interrupted before anything was changed")
+            event = ApprovalEvent.NOT_HAPPENED if release else ApprovalEvent.FAIL
+            return Found(event, "the supervisor was interrupted before anything was changed")
         case "other":
             return Found(
                 ApprovalEvent.DOUBT, "the supervisor was interrupted and the file is neither as before nor as approved"
