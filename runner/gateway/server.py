@@ -119,7 +119,7 @@ class Gateway:
             self._note_refusal(f"{exchange.method} {exchange.target[:60]!r}: {error.brief}")
             await exchange.refuse(error.status, error.brief)
         except UpstreamError as error:
-            self._fail(error.brief)
+            self._fail(error.diagnostics())
             await exchange.refuse(status_for_cli(error), error.brief)
         except (GoneError, asyncio.CancelledError):
             return  # nobody listens any more: the container hung up, or the gateway stops

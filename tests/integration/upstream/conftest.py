@@ -1,0 +1,91 @@
+"""The upstream double in a container of its own, and one supervisor that has it for its model."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runner.sandbox.engine import ImageInfo
+from tests.helpers.supervisor_process import SupervisorProcess, labelled
+from tests.integration.upstream.stage import KEY, Double, Stage
+
+#: Names the double's container, so that no other session's is taken for a leftover of this one.
+LABEL = secrets.token_hex(8)
+
+
+@pytest.fixture(scope="session")
+def docker_compose_command() -> str:
+    """Compose as a plugin of the client where there is one, else Debian's program of its own.
+
+    A client without the plugin takes `docker compose` for a wrong call: some print their usage and exit 0.
+    """
+    asked = subprocess.run(["docker", "compose", "version"], capture_output=True, text=True, check=False)
+    if asked.returncode == 0 and "version" in asked.stdout.lower():
+        return "docker compose"
+    assert shutil.which("docker-compose"), "the model's upstreams are tested with Compose: make setup says how to get it"
+    return "docker-compose"
+
+
+@pytest.fixture(scope="session")
+def docker_compose_file() -> str:
+    """The one beside this file."""
+    return str(Path(__file__).with_name("docker-compose.yml"))
+
+
+@pytest.fixture(scope="session")
+def docker_setup() -> list[str]:
+    """Compose 1 does not know pytest-docker's `--wait`: it prints its usage, exits 0 and starts nothing."""
+    return ["up --build -d"]
+
+
+@pytest.fixture(scope="session")
+def docker_cleanup() -> list[str]:
+    """Nothing stays: the image costs a layer of one file to build."""
+    return ["down -v --rmi local"]
+
+
+@pytest.fixture(scope="session")
+def upstream_port(sandbox_image: ImageInfo) -> Iterator[int]:
+    """What the compose file reads: a port that is free now, the image below the double's, and the label."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = int(free.getsockname()[1])
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("UPSTREAM_PORT", str(port))
+        environment.setenv("UPSTREAM_BASE", sandbox_image.tag)
+        environment.setenv("UPSTREAM_LABEL", LABEL)
+        yield port
+
+
+@pytest.fixture(scope="session")
+def double(upstream_port: int, request: pytest.FixtureRequest) -> Double:
+    """The double, answering."""
+    services = request.getfixturevalue("docker_services")  # only now: it reads what `upstream_port` has set
+    found = Double(url=f"http://127.0.0.1:{upstream_port}")
+
+    def answers() -> bool:
+        try:
+            return found.seen("nobody") == []
+        except OSError:
+            return False
+
+    services.wait_until_responsive(answers, timeout=30, pause=0.05)
+    assert len(labelled(f"runner.test={LABEL}")) == 1
+    return found
+
+
+@pytest.fixture(scope="session")
+def stage(double: Double, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A supervisor with the double for its model; afterwards nothing of it is left."""
+    supervisor = SupervisorProcess(tmp_path_factory.mktemp("upstream") / "home")
+    supervisor.environment = {"RUNNER_MODEL": double.url, "ANTHROPIC_API_KEY": KEY, "RUNNER_MODEL_TIMEOUT": "1"}
+    supervisor.start()
+    supervisor.publish()
+    yield Stage(supervisor=supervisor, double=double)
+    supervisor.stop()
+    assert supervisor.containers() == []
