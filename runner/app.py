@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import os
 import secrets
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from runner.agent import bundled_cli
 from runner.api.server import ControlServer
-from runner.errors import SupervisorUnavailableError
 from runner.gateway import Patience, make_upstream
 from runner.sandbox import image as images
 from runner.sandbox.engine import Engine, ImageInfo
@@ -30,6 +28,7 @@ from runner.supervisor.effects import Effects, Parts
 from runner.supervisor.endings import Endings
 from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
+from runner.supervisor.lock import hold
 from runner.supervisor.recovery import Recovery
 from runner.supervisor.segment import Conductor, Surroundings
 from runner.supervisor.service import Backstage, SupervisorService
@@ -152,29 +151,6 @@ async def show_image(settings: Settings) -> ImageInfo | None:
 def owner_label(state_dir: Path) -> str:
     """Names a state directory's containers, and tells nothing else about it."""
     return hashlib.sha256(os.fsencode(state_dir.resolve())).hexdigest()[:16]
-
-
-@contextmanager
-def hold(state_dir: Path) -> Iterator[None]:
-    """Be the one supervisor of a state directory. The lock goes with the process, however it ends.
-
-    Raises:
-        SupervisorUnavailableError: Another one is.
-    """
-    with (state_dir / "lock").open("a+", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.seek(0)
-            other = file.read(20).strip() or "unknown"
-            raise SupervisorUnavailableError(
-                f"cannot start: another supervisor (pid {other}) holds {state_dir}",
-                resolution="use that one, stop it, or set RUNNER_STATE_DIR to another directory",
-            ) from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
-        yield
 
 
 async def until_signalled() -> None:
