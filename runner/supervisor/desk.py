@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from runner.agent import Answer, Outcome
 from runner.approvals import outcome_text
-from runner.digest import parse_call
+from runner.digest import MalformedJsonError, parse_call
 from runner.errors import GatewayError
 from runner.gateway import Handover, ModelTurn, ToolResult
 from runner.lifecycle import APPROVAL_ENDS, ApprovalState
@@ -22,7 +22,7 @@ from runner.policy.catalogue import profile_name
 from runner.supervisor.changes import Changes
 from runner.supervisor.entries import Entry, Phase
 from runner.supervisor.ledger import Ledger
-from runner.supervisor.proposals import NOT_OFFERED, Proposal, propose
+from runner.supervisor.proposals import NOT_OFFERED, Proposal, as_strict_as_its_twins, propose
 
 #: Calls the model never made that a container may ask for before it is killed.
 MAX_STRAYS = 20
@@ -40,13 +40,15 @@ class Desk:
         changes: Changes,
         usage: Usage,
         entries: Sequence[Entry] = (),
+        calls: int = 0,
     ) -> None:
         self._ledger = ledger
         self._profile = profile
         self._context = context
         self._changes = changes
+        #: The last turn's calls. Those of turns before are over: the model has been asked again.
         self._entries: list[Entry] = list(entries)
-        self._last_turn: list[Entry] = list(entries)
+        self._calls = calls  #: of the whole run
         self._strays = 0
         self._lock = asyncio.Lock()
         self.usage = usage
@@ -85,16 +87,16 @@ class Desk:
                 input_tokens=self.usage.input_tokens + turn.usage.input_tokens,
                 output_tokens=self.usage.output_tokens + turn.usage.output_tokens,
             )
-            if len(self._entries) + len(turn.tool_uses) > self._profile.limits.calls:
+            self._calls += len(turn.tool_uses)
+            if self._calls > self._profile.limits.calls:
                 raise self._end(f"cannot go on: the limit of {self._profile.limits.calls} calls is reached")
             self.reply = None if turn.tool_uses else "\n".join(turn.texts)
             proposals = await asyncio.to_thread(self._propose, turn)
             entries = await self._ledger.record_turn(proposals, usage=self.usage)
-            self._last_turn = entries
+            self._entries = entries
             self._unmirrored = {entry.wire_id for entry in entries}
             if self._unmirrored:
                 self.mirrored.clear()
-            self._entries.extend(entries)
         self._changes.ring()
         return tuple(proposal.handover() for proposal in proposals)
 
@@ -105,7 +107,7 @@ class Desk:
             GatewayError: A brokered call's result is not its recorded outcome.
         """
         by_id: dict[str, list[Entry]] = {}
-        for entry in self._last_turn:
+        for entry in self._entries:
             by_id.setdefault(entry.wire_id, []).append(entry)
         for result in results:
             entries = by_id.get(result.tool_use_id, [])
@@ -151,25 +153,31 @@ class Desk:
         """The handler's question: what is on record for a confirmed call, once."""
         entry = self._claim(name, arguments, (Phase.CONFIRMED,))
         if entry is None or entry.approval is None:
+            await self._stray(name, arguments)
             return Outcome(text="refused: no approved call fits this one; nothing was done", is_error=True)
         entry.phase = Phase.CLOSED
         delivered = await self._ledger.deliver(entry.approval)
         if delivered is None:
-            return Outcome(text="refused: this call's outcome was already told; nothing was done", is_error=True)
+            entry.phase = Phase.CONFIRMED
+            return Outcome(text="refused: this call has no outcome to tell; nothing was done", is_error=True)
         entry.told = delivered.text
         return Outcome(text=delivered.text, is_error=delivered.is_error)
 
     # --- inside -------------------------------------------------------------------------------------------------------
 
     def _propose(self, turn: ModelTurn) -> list[Proposal]:
-        return [propose(use, self._profile, self._context, cwd=self._profile.cwd) for use in turn.tool_uses]
+        proposals = [propose(use, self._profile, self._context, cwd=self._profile.cwd) for use in turn.tool_uses]
+        return [as_strict_as_its_twins(one, proposals) for one in proposals]
 
     def _claim(self, name: str, arguments: Mapping[str, Json], phases: Sequence[Phase]) -> Entry | None:
         """The first call of this very tool and input that has come exactly so far."""
         tool = profile_name(name)
         if tool is None:
             return None
-        key = call_key(tool, arguments)
+        try:
+            key = call_key(tool, arguments)
+        except MalformedJsonError:
+            return None
         for phase in phases:
             for entry in self._entries:
                 if entry.key == key and entry.phase is phase:
@@ -224,9 +232,10 @@ class Desk:
     async def _stray(self, name: str, arguments: Mapping[str, Json]) -> Answer:
         """A call the model never made, as far as the gateway saw: refused, recorded, and a sign of a lying CLI."""
         self._strays += 1
-        await self._ledger.record_stray(name, arguments)
         if self._strays > MAX_STRAYS:
             self._end(f"cannot trust the agent: it asked for more than {MAX_STRAYS} calls that the model never made")
+        else:
+            await self._ledger.record_stray(name, arguments)
         return Answer(allowed=False, reason="refused: the model made no such call; do not retry it")
 
     def _end(self, reason: str) -> GatewayError:

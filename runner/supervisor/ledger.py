@@ -19,7 +19,7 @@ from runner.store import ApprovalRow, CallRow, Connection, RunRow, Store, calls,
 from runner.store import approvals as rows
 from runner.supervisor.entries import Entry
 from runner.supervisor.ids import Ids
-from runner.supervisor.proposals import Proposal
+from runner.supervisor.proposals import MAX_NAME, Proposal
 
 _ASKED_AGAIN = "the agent asked the model anew without an answer to this call"
 #: Bytes of a stray call's arguments kept for the record.
@@ -76,7 +76,11 @@ class Ledger:
 
     async def mirror(self, entries: Sequence[str]) -> None:
         """Append transcript lines as they come: the run must be resumable from any of them on."""
-        await self._store.call(transcript.append, *self._attempt, entries)
+        await self._store.call(self._mirror, entries)
+
+    def _mirror(self, conn: Connection, entries: Sequence[str]) -> None:
+        if _speaks_for(self._attempt, runs.get(conn, self._attempt.run)):
+            transcript.append(conn, *self._attempt, entries)
 
     def _record_turn(self, conn: Connection, proposals: Sequence[Proposal], usage: Usage) -> list[Entry]:
         now = self._clock()
@@ -167,7 +171,7 @@ class Ledger:
             segment=self._attempt.segment,
             attempt=self._attempt.number,
             turn=0,
-            tool=name[:200],
+            tool=printable(name[:MAX_NAME]),
             raw=raw,
             call_digest=None,
             verdict=Verdict.DENY,
@@ -189,3 +193,8 @@ class Ledger:
 
 def _speaks_for(attempt: Attempt, run: RunRow) -> bool:
     return (run.segment, run.attempt) == (attempt.segment, attempt.number) and run.state not in RUN_ENDS
+
+
+def printable(text: str) -> str:
+    """A container's word as every database takes it: no NUL, no half characters."""
+    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()

@@ -5,13 +5,14 @@ Synchronous and read-only: the desk runs it in a thread. A plan that cannot work
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner.broker import Impossible, Plan, plan
 from runner.digest import parse_call
 from runner.gateway import Handover, ToolUse
-from runner.model import UNDECLARED, Decision, Profile, ToolCall, Verdict
+from runner.model import STRICTNESS, UNDECLARED, Decision, Profile, ToolCall, Verdict
 from runner.policy import PolicyContext, call_key, decide
 from runner.policy.catalogue import TOOLS, Place, profile_name
 
@@ -64,3 +65,13 @@ def propose(use: ToolUse, profile: Profile, context: PolicyContext, *, cwd: Path
         decision = replace(decision, verdict=Verdict.DENY, rank=0, rule="impossible", reason=planned.reason)
         return Proposal(use=use, call=call, decision=decision, plan=None, key=key)
     return Proposal(use=use, call=call, decision=decision, plan=planned, key=key)
+
+
+def as_strict_as_its_twins(proposal: Proposal, turn: Sequence[Proposal]) -> Proposal:
+    """The proposal, or, where the CLI would ask for a stricter call of the turn in the same words, with that one's verdict."""
+    twins = [one.decision for one in turn if one.key is not None and one.key == proposal.key]
+    worst = max(twins, key=lambda decision: STRICTNESS.index(decision.verdict), default=proposal.decision)
+    if worst.verdict is proposal.decision.verdict:
+        return proposal
+    decision = replace(proposal.decision, verdict=worst.verdict, rank=worst.rank, rule=worst.rule, reason=worst.reason)
+    return replace(proposal, decision=decision, plan=None)

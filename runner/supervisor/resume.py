@@ -35,6 +35,7 @@ class Restored:
     session_id: str
     lines: tuple[str, ...]  #: the transcript, whole
     entries: tuple[Entry, ...]  #: the last turn's calls, as far as the container was told
+    calls: int  #: how many the run has made
     nudge: bool  #: no call is open: the agent has to be asked to go on
 
 
@@ -71,6 +72,7 @@ def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObje
             _entry(call, answers.get(call.id), run, told=None if call.id == open_call else one.text or NOT_RUN)
             for call, one in zip(last, told[-1] if told else (), strict=True)
         ),
+        calls=sum(len(turn) for turn in turns),
         nudge=resumption.deferred is None,
     )
 

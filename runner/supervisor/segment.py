@@ -136,6 +136,7 @@ class Conductor:
                 changes=around.changes,
                 usage=facts.run.usage,
                 entries=restored.entries if restored else (),
+                calls=restored.calls if restored else 0,
             )
             gateway = Gateway(
                 directory=folder / "gateway",
