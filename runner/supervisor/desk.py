@@ -57,6 +57,7 @@ class Desk:
         self.mirrored.set()
         self.reply: str | None = None
         self.doomed = asyncio.Event()
+        self._closed = False
         self.doom = ""
 
     # --- the gateway's side -------------------------------------------------------------------------------------------
@@ -69,8 +70,7 @@ class Desk:
         """
         limits = self._profile.limits
         spent = self.usage.input_tokens + self.usage.output_tokens
-        if self.doomed.is_set():
-            raise GatewayError(self.doom)
+        self._check_open()
         if self.usage.turns >= limits.turns:
             raise self._end(f"cannot go on: the limit of {limits.turns} turns is reached")
         if spent >= limits.budget_tokens:
@@ -81,6 +81,7 @@ class Desk:
     async def take_turn(self, turn: ModelTurn) -> tuple[Handover, ...]:
         """Decide, store and queue a turn's calls together; only then may the CLI see them (design.md §3.5)."""
         async with self._lock:
+            self._check_open()
             self.usage = Usage(
                 requests=self.usage.requests + turn.usage.requests,
                 turns=self.usage.turns + 1,
@@ -237,6 +238,19 @@ class Desk:
         else:
             await self._ledger.record_stray(name, arguments)
         return Answer(allowed=False, reason="refused: the model made no such call; do not retry it")
+
+    def close(self) -> None:
+        """Take nothing more: the conductor has made up its mind about this attempt and is about to destroy its container.
+
+        Until it is gone the CLI sees its input end, takes that for a refusal, and would ask the model about it.
+        """
+        self._closed = True
+
+    def _check_open(self) -> None:
+        if self.doomed.is_set():
+            raise GatewayError(self.doom)
+        if self._closed:
+            raise GatewayError("cannot go on: this attempt is over")
 
     def _end(self, reason: str) -> GatewayError:
         self.doom = self.doom or reason

@@ -172,10 +172,12 @@ class Conductor:
         try:
             done, _ = await asyncio.wait({talk, *others}, return_when=asyncio.FIRST_COMPLETED)
             ended = next((others[task] for task in others if task in done), None)
+            desk.close()
             if ended is not None:
                 return await self._settle(ended(), desk)
             return await self._concluded(talk, desk=desk, gateway=gateway, attempt=facts.attempt)
         finally:
+            desk.close()
             await _put_down({talk, *others})
 
     async def _settle(self, end: End, desk: Desk) -> End:

@@ -86,8 +86,8 @@ def test_a_run_without_an_engine_fails_with_the_reason(supervisor: SupervisorPro
 
 def test_a_run_without_an_image_fails_and_says_how_to_build_one(supervisor: SupervisorProcess) -> None:
     """Bad input: a missing image."""
-    with own_engine() as host:
-        supervisor.environment["DOCKER_HOST"] = host
+    with own_engine() as engine:
+        supervisor.environment["DOCKER_HOST"] = engine.host
         supervisor.start()
         supervisor.publish()
         ended = supervisor.until(supervisor.send(), "failed", "replied")

@@ -1,0 +1,127 @@
+"""The engine goes away, the image goes away, the disk is full: nothing is lost, nothing half done (issue 3, bad input)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runner.sandbox.image import LATEST
+from tests.helpers.own_engine import OwnEngine, own_engine
+from tests.helpers.supervisor_process import SupervisorProcess, eventually, text, write
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.fixture(scope="module")
+def engine_of_our_own(sandbox_image: object) -> Iterator[OwnEngine]:
+    """One engine for this file, with the sandbox image."""
+    with own_engine() as engine:
+        engine.load(LATEST)
+        yield engine
+
+
+def parked(supervisor: SupervisorProcess) -> str:
+    """A run that waits for one write, with no container."""
+    supervisor.script([write("a.txt", "A")], [text("All done.")])
+    supervisor.start()
+    supervisor.publish(approvals='[approvals]\nhold = "0s"')
+    run = supervisor.send()
+    supervisor.until(run, "parked")
+    return run
+
+
+def test_a_parked_run_outlives_a_restart_of_engine_and_supervisor(
+    supervisor: SupervisorProcess, engine_of_our_own: OwnEngine
+) -> None:
+    """Issue 3, done when: parked before a reboot, completed after it; no container while it is parked."""
+    engine = engine_of_our_own
+    supervisor.environment["DOCKER_HOST"] = engine.host
+    run = parked(supervisor)
+    assert engine.docker("ps", "-aq").stdout == ""
+    supervisor.kill()
+    engine.stop()
+    engine.start()
+    supervisor.start()
+    (waiting,) = supervisor.queue(run)
+    assert supervisor.approve(waiting).returncode == 0
+    assert supervisor.until(run, "replied", "failed")["reply"] == "All done."
+    assert engine.docker("ps", "-aq").stdout == ""
+
+
+def test_an_approved_effect_needs_no_engine_and_the_run_goes_on_when_it_is_back(
+    supervisor: SupervisorProcess, engine_of_our_own: OwnEngine
+) -> None:
+    """Design.md §3.7: the effect is the supervisor's; the run waits for the engine instead of failing."""
+    engine = engine_of_our_own
+    supervisor.environment["DOCKER_HOST"] = engine.host
+    run = parked(supervisor)
+    engine.stop()
+    (waiting,) = supervisor.queue(run)
+    assert supervisor.approve(waiting).returncode == 0
+    assert (supervisor.cwd / "a.txt").read_text() == "A"
+    eventually(lambda: True if "no engine answers" in str(supervisor.show(run)["reason"]) else None, "it says why it waits")
+    assert supervisor.show(run)["state"] in ("parked", "queued", "starting")
+    engine.start()
+    assert supervisor.until(run, "replied", "failed")["reply"] == "All done."
+
+
+def test_an_image_removed_while_a_run_is_parked_is_missed_and_said(
+    supervisor: SupervisorProcess, engine_of_our_own: OwnEngine
+) -> None:
+    """Nothing is lost: the run goes on once the image is there again."""
+    engine = engine_of_our_own
+    supervisor.environment["DOCKER_HOST"] = engine.host
+    run = parked(supervisor)
+    engine.docker("tag", LATEST, "kept:1")
+    engine.docker("rmi", LATEST)
+    supervisor.approve(supervisor.queue(run)[0])
+    eventually(lambda: True if "runner image build" in str(supervisor.show(run)["reason"]) else None, "it says what to do")
+    engine.docker("tag", "kept:1", LATEST)
+    assert supervisor.until(run, "replied", "failed")["reply"] == "All done."
+
+
+def test_a_vanished_directory_fails_the_effect_and_the_run_with_the_reason(supervisor: SupervisorProcess) -> None:
+    """A vanished cwd: the approval ends stale, nothing is written anywhere."""
+    run = parked(supervisor)
+    shutil.rmtree(supervisor.cwd)
+    assert supervisor.approve(supervisor.queue(run)[0]).returncode in (1, 5)
+    ended = supervisor.until(run, "failed", "replied")
+    assert ended["state"] == "failed"
+    assert str(supervisor.cwd) in ended["reason"]
+    assert not supervisor.cwd.exists()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 4 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_fails_the_effect_and_leaves_the_file_as_it_was(supervisor: SupervisorProcess, small_disk: Path) -> None:
+    """B9, L7: ENOSPC during an effect: the old file stays, the outcome says so, the run goes on."""
+    agent = small_disk / "agent"
+    agent.mkdir()
+    (agent / "a.txt").write_text("before")
+    supervisor.cwd = agent
+    supervisor.script([write("a.txt", "A" * 200_000)], [text("I see")])
+    supervisor.start()
+    supervisor.publish()
+    run = supervisor.send()
+    supervisor.until(run, "held")
+    filler = subprocess.run(["dd", "if=/dev/zero", f"of={small_disk}/filler", "bs=4k"], capture_output=True, check=False)
+    assert b"No space" in filler.stderr
+    (waiting,) = supervisor.queue(run)
+    done = supervisor.approve(waiting)
+    assert done.returncode == 1, done
+    assert (agent / "a.txt").read_text() == "before"
+    assert [path.name for path in agent.iterdir()] == ["a.txt"]
+    ended = supervisor.until(run, "replied", "failed")
+    assert ended["calls"][0]["outcome"].startswith("Failed"), ended
