@@ -31,6 +31,10 @@ WORKFLOW = "segment"
 #: Constant on purpose: by default it is a checksum of our code, and a deploy would strand what is queued.
 APPLICATION_VERSION = "1"
 POLL_SECONDS = 0.1
+#: Attempts after which DBOS's rows of ended ones are deleted; ours hold all that matters of them.
+PRUNE_EVERY = 100
+_ENDED = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
+_BATCH = 500
 
 Conduct = Callable[[Attempt], Awaitable[None]]
 
@@ -45,9 +49,15 @@ class Dispatch:
         self._engine = engine
         self._limits = (host_limit, agent_limit)
         self._client: DBOSClient | None = None
+        self._started = asyncio.Event()
+        self._conducted = 0
+        # Unique per boot: a former boot's work is taken over by our own recovery, never by DBOS's (engine.md §4).
+        self._executor = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
     async def open(self, conduct: Conduct) -> None:
-        """Create DBOS's tables where missing and make `enqueue` work; nothing is taken from the queue yet.
+        """Create DBOS's tables where missing, forget a dead supervisor's work and make `enqueue` work.
+
+        Nothing is conducted yet; runs that were under way are for `recovery`, which knows them from our rows.
 
         Args:
             conduct: Called for each attempt that is taken; never raises.
@@ -58,8 +68,7 @@ class Dispatch:
             name="runner",
             system_database_engine=self._engine,
             system_database_url=self._engine.url.render_as_string(hide_password=False),
-            # Unique per boot: a former boot's work is taken over by our own recovery, never by DBOS's (engine.md §4).
-            executor_id=f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}",
+            executor_id=self._executor,
             application_version=APPLICATION_VERSION,
             serializer=DBOSPortableJSONSerializer(),
             notification_listener_polling_interval_sec=POLL_SECONDS,
@@ -69,14 +78,21 @@ class Dispatch:
 
         @DBOS.workflow(name=WORKFLOW)
         async def segment(run: str, number: int, attempt: int) -> None:
+            # DBOS remembers the queue from the boot before and takes work from it as soon as it is launched.
+            await self._started.wait()
             await conduct(Attempt(RunId(run), number, attempt))
+            self._conducted += 1
+            if self._conducted % PRUNE_EVERY == 0:
+                await asyncio.to_thread(self._forget, _ENDED)
 
         # Launched inside the running loop, or queued coroutines would run on a thread of DBOS's own.
         await asyncio.to_thread(self._make_client)
         DBOS.launch()
+        await asyncio.to_thread(self._forget, ("PENDING", *_ENDED))
 
     async def start(self) -> None:
         """Begin taking work."""
+        self._started.set()
         host, agent = self._limits
         await DBOS.register_queue_async(
             QUEUE,
@@ -115,6 +131,16 @@ class Dispatch:
                 self._client = None
         # DBOS made its own pool the loop's default and has just shut it down; what still closes needs threads.
         loop.set_default_executor(ThreadPoolExecutor())
+
+    def _forget(self, states: tuple[str, ...]) -> None:
+        """Delete workflows. What a killed supervisor left as running would count against its agent's limit for ever."""
+        client = self._client
+        while client is not None:
+            found = client.list_workflows(name=WORKFLOW, status=list(states), limit=_BATCH, load_input=False, load_output=False)
+            gone = [one.workflow_id for one in found if one.status in _ENDED or one.executor_id != self._executor]
+            if not gone:
+                return
+            client.delete_workflows(gone)
 
     def _make_client(self) -> None:
         self._client = DBOSClient(system_database_engine=self._engine, serializer=DBOSPortableJSONSerializer())
