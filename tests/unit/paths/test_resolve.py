@@ -199,6 +199,7 @@ def test_hard_links_resolve_where_the_profile_allows_them() -> None:
 
 
 def test_as_many_links_as_the_kernel_follows_are_followed_and_no_more() -> None:
+    assert LINK_BUDGET == 40
     links: dict[str, object] = {f"l{number}": Link(f"l{number + 1}") for number in range(LINK_BUDGET + 1)}
     links[f"l{LINK_BUDGET + 1}"] = File()
     view = TreeView(links)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from runner.model import Policy, SenderKind, ToolCall, Verdict
-from runner.policy import TOOLS, SavedVerdict, decide
+from runner.policy import TOOLS, SavedVerdict, decide, explain_matrix
 from tests.helpers.builders import a_call, a_profile
 from tests.helpers.policy import NEW, a_context, sample, short
 
@@ -211,3 +211,17 @@ def test_a_value_nobody_knows_counts_as_the_strictest() -> None:
     assert short(decide(READ, replace(loose, policy=odd), a_context())) == ("ask", 7, "not_covered")
     assert short(decide(READ, loose, a_context(max_policy=odd))) == ("ask", 0, "ceiling")
     assert short(decide(READ, replace(loose, unattended=odd, policy=Policy.ASK), a_context())) == ("deny", 0, "no_channel")
+
+
+@pytest.mark.usefixtures("everything")
+def test_the_matrix_tells_the_kinds_of_run_apart() -> None:
+    """Issue 4 item 4: what the given context says of sender and taint does not blur the columns."""
+    profile = a_profile(tools=("FetchPage",), strict=False)
+    context = a_context(tainted=True, sender=SenderKind.CONTACT)
+
+    assert [(cell.column.value, cell.verdict, cell.word) for cell in explain_matrix(profile, context)] == [
+        ("owner", Verdict.ALLOW, "default"),
+        ("contact", Verdict.ASK, "escalation"),
+        ("unattended", Verdict.ALLOW, "default"),
+        ("tainted", Verdict.ASK, "escalation"),
+    ]

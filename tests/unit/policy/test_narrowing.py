@@ -81,7 +81,8 @@ def test_several_entries_must_all_let_a_path_through() -> None:
 def test_a_search_cannot_be_narrowed_so_a_pattern_on_one_refuses_it() -> None:
     """Case 41: a search reaches everything beneath its start."""
     assert not {"Glob", "Grep", "ListFiles"} & NARROWABLE
-    assert out_of_scope("Grep", ("docs",), [ToolScope(tool="Grep", only=("docs/**",))]) is not None
+    for scope in (ToolScope(tool="Grep", only=("docs/**",)), ToolScope(tool="Grep", never=("x",)), ToolScope(tool="Grep")):
+        assert out_of_scope("Grep", ("docs",), [scope]) is not None
 
 
 def test_texts_that_look_like_paths_are_found_however_deep() -> None:
