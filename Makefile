@@ -31,8 +31,7 @@ format: ## put the code into ruff's format and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: ## each benchmark in benchmarks/, one after another
-	@scripts/setup.sh --only-venv
+bench: setup ## each benchmark in benchmarks/, one after another
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
 
 diagrams: ## the state diagrams and the map of modules in the docs, from the code
