@@ -29,13 +29,13 @@ class RecordingGate:
     cancelled: int = 0
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def ask(self, name: str, arguments: Mapping[str, Json]) -> Answer:
+    async def ask(self, name: str, arguments: Mapping[str, Json]) -> Any:
         return await self._answer("ask", self.hook, name, arguments)
 
-    async def confirm(self, name: str, arguments: Mapping[str, Json]) -> Answer:
+    async def confirm(self, name: str, arguments: Mapping[str, Json]) -> Any:
         return await self._answer("confirm", self.callback, name, arguments)
 
-    async def outcome(self, name: str, arguments: Mapping[str, Json]) -> Outcome:
+    async def outcome(self, name: str, arguments: Mapping[str, Json]) -> Any:
         return await self._answer("outcome", self.handler, name, arguments)
 
     async def _answer(self, door: str, answer: Any, name: str, arguments: Mapping[str, Json]) -> Any:

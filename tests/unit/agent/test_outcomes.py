@@ -12,6 +12,7 @@ from runner.agent.outcomes import outcome_server
 from runner.model import Json, JsonObject, Profile
 from runner.policy.catalogue import TOOLS
 from tests.helpers.agent_gate import RecordingGate
+from tests.helpers.agent_mcp import HANDSHAKE
 from tests.helpers.builders import a_profile
 
 
@@ -31,17 +32,6 @@ def spoken(gate: RecordingGate, *messages: JsonObject, profile: Profile | None =
             await bridge.aclose()
 
     return asyncio.run(main())
-
-
-HANDSHAKE: tuple[JsonObject, ...] = (
-    {
-        "jsonrpc": "2.0",
-        "id": 0,
-        "method": "initialize",
-        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "claude-code", "version": "1"}},
-    },
-    {"jsonrpc": "2.0", "method": "notifications/initialized"},
-)
 
 
 def rpc(method: str, params: Json = None, *, identity: int = 1) -> JsonObject:
