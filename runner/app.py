@@ -33,6 +33,7 @@ from runner.supervisor.recovery import Recovery
 from runner.supervisor.segment import Conductor, Surroundings
 from runner.supervisor.service import Backstage, SupervisorService
 from runner.supervisor.shipped import publish_shipped
+from runner.supervisor.standing import StandingYes
 
 #: Containers at once: on this host, and of one agent.
 HOST_LIMIT = 8
@@ -66,7 +67,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             owner = owner_label(settings.state_dir)
             clock, ids, live, changes = time.time, Ids(secrets.token_bytes), Live(), Changes()
             attempts = private_directory(settings.state_dir / "attempts")
-            contexts = Contexts(max_policy=settings.max_policy)
+            contexts = Contexts(store=store, max_policy=settings.max_policy)
             dispatch = Dispatch(store.engine, host_limit=HOST_LIMIT, agent_limit=AGENT_LIMIT)
             endings = Endings(store, clock=clock, enqueue=dispatch.enqueue)
             effects = Effects(
@@ -123,6 +124,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             await control.start()
             stack.push_async_callback(control.stop)
             await dispatch.start()
+            stack.push_async_callback(StandingYes(store=store, effects=effects, changes=changes).start())
             stack.push_async_callback(
                 Clockwork(
                     store=store, engine=engine, effects=effects, service=service, clock=clock, enqueue=dispatch.enqueue

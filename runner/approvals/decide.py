@@ -104,14 +104,18 @@ def expire_due(conn: Connection, now: float) -> tuple[ApprovalRow, ...]:
     return tuple(row for row in ended if row is not None)
 
 
-def stale(conn: Connection, id: ApprovalId, reason: str, now: float) -> ApprovalRow:  # noqa: PLR0917 -- the door's signature
+def stale(  # noqa: PLR0917 -- the door's signature
+    conn: Connection, id: ApprovalId, reason: str, now: float, *, told: str | None = None
+) -> ApprovalRow:
     """End an approved call that no longer fits the world it was approved in (B5, L3).
+
+    `told`: what the agent hears instead of being asked to look again, where the owner's rules say no (R111).
 
     Raises:
         NotFoundError: No such approval.
         AlreadyDecidedError: It is not approved and waiting.
     """
-    row = end(conn, id, ApprovalEvent.GO_STALE, reason=reason, now=now)
+    row = end(conn, id, ApprovalEvent.GO_STALE, reason=reason, now=now, told=told)
     if row is None:
         raise out_of_place(rows.get(conn, id), "call stale")
     return row
@@ -132,10 +136,14 @@ def end_for_run(conn: Connection, run: RunId, *, event: ApprovalEvent, reason: s
     return tuple(row for row in ended if row is not None)
 
 
-def end(conn: Connection, id: ApprovalId, event: ApprovalEvent, *, reason: str, now: float) -> ApprovalRow | None:
+def end(  # noqa: PLR0913 -- one end, whole
+    conn: Connection, id: ApprovalId, event: ApprovalEvent, *, reason: str, now: float, told: str | None = None
+) -> ApprovalRow | None:
     """Let an approval end without a person; None when it no longer could. Who approved it before, and when, stays."""
     before = rows.get(conn, id)
     change: ApprovalChange = {"decision_reason": reason, "outcome_error": True}
+    if told is not None:
+        change["outcome"] = told
     if before.decided_by is None:
         change["decided_at"] = now
     return apply(conn, id, event, now=now, change=change)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from runner.digest import MalformedJsonError, approval_digest, call_digest, parse_call
+from runner.lifecycle import ApprovalEvent
 from runner.model import ApprovalId, CallId, Digest, ResolvedPath, RunId, Sender, SenderKind
-from runner.store import ApprovalRow, Connection
+from runner.store import ApprovalRow, Approver, Connection
 from runner.store import approvals as rows
+from runner.store.approvals import ApprovalChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +20,8 @@ class Request:
 
     `raw` is the exact input as received; the digests are computed here, from these bytes. `pre_images` maps the real path of
     each target to the digest of its bytes, None where it is absent; `post_image` is what the effect is to leave. `recorded`
-    is kept beside the call and bound by nothing: image digest, policy version, taint (B1).
+    is kept beside the call and bound by nothing: image digest, policy version, taint (B1). `standing`: who said yes to such
+    calls beforehand; nobody is asked, and all the rest is as for any other (R72).
     """
 
     call: CallId
@@ -41,6 +44,7 @@ class Request:
     preview: str = ""
     warnings: tuple[str, ...] = ()
     recorded: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    standing: Approver | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +93,16 @@ def open_turn(  # noqa: PLR0913 -- time, chance and limits come from above
     opened: list[ApprovalRow | Refusal] = []
     for request in requests:
         row = _over(conn, request, caps) or _bind(request, approval=ids(), nonce=nonces(), now=now)
-        opened.append(row if isinstance(row, Refusal) else rows.insert(conn, row))
+        opened.append(row if isinstance(row, Refusal) else _insert(conn, row, request, now))
     return tuple(opened)
+
+
+def _insert(conn: Connection, row: ApprovalRow, request: Request, now: float) -> ApprovalRow:  # noqa: PLR0917
+    queued = rows.insert(conn, row)
+    if request.standing is None:
+        return queued
+    words: ApprovalChange = {"decided_by": request.standing, "decided_at": now, "decision_reason": queued.reason}
+    return rows.move(conn, row.id, ApprovalEvent.APPROVE, now=now, **words) or queued
 
 
 def _bind(request: Request, *, approval: ApprovalId, nonce: str, now: float) -> ApprovalRow | Refusal:
@@ -111,7 +123,7 @@ def _over(conn: Connection, request: Request, caps: Caps) -> Refusal | None:
         reason = f"refused: the input is larger than the {caps.input_bytes} bytes a person can review; make it smaller"
         return Refusal(call=request.call, code="too_large_to_review", reason=reason)
     limit = caps.per_run if request.sender.kind is SenderKind.OWNER else caps.per_contact_run
-    if rows.pending(conn, request.run) >= limit:
+    if request.standing is None and rows.pending(conn, request.run) >= limit:
         reason = f"refused: {limit} calls of this run already wait for a person; do not ask for more until they are answered"
         return Refusal(call=request.call, code="limit", reason=reason)
     return None

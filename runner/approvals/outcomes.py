@@ -40,6 +40,8 @@ def outcome_text(row: ApprovalRow) -> str:
         case ApprovalState.FAILED:
             cause = (row.outcome or "no reason is on record").replace(row.id, "[id]")
             return bounded(f"Failed: this call was approved and tried, but did not succeed: {cause}")
+        case ApprovalState.STALE if row.outcome:
+            return bounded(row.outcome.replace(row.id, "[id]"))
         case ApprovalState.PENDING | ApprovalState.APPROVED | ApprovalState.EXECUTING:
             raise ValueError(f"a call that is {row.state.value} has no outcome")
         case _:

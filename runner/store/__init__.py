@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from runner.store.chosen import Choices
 from runner.store.rows import (
     ApprovalRow,
     Approver,
@@ -31,6 +32,7 @@ __all__ = [
     "AuditRow",
     "CallRow",
     "CaptureRow",
+    "Choices",
     "Connection",
     "Engine",
     "ProfileRow",

@@ -1,27 +1,67 @@
-"""Builds the policy's context from the owner's settings and a run's facts."""
+"""Builds the policy's context from the owner's choices as they are now and from a run's facts.
+
+Read anew for every decision, so that a saved verdict, a block or a ceiling binds a running run at its next call. A choice that
+cannot be read is an error, and an error in the gate is a refusal.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from runner.model import Policy, Sender
 from runner.paths import DirectoryView
 from runner.policy import PolicyContext
+from runner.store import Choices, Store, choices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contexts:
-    """The owner's standing choices, from which every decision's context is made."""
+    """Where every decision's context comes from. `max_policy` is this host's ceiling."""
 
+    store: Store
     max_policy: Policy
-    owner_policy: Policy = Policy.ASK
 
-    def fresh(self, view: DirectoryView, sender: Sender) -> PolicyContext:
-        """The context of a decision taken now: every capture's run is tainted by what it carries (C8)."""
-        return PolicyContext(
-            view=view,
-            sender=sender.kind,
-            tainted=True,
-            owner_policy=self.owner_policy,
-            max_policy=self.max_policy,
-        )
+    def chosen(self, agent: str) -> Choices:
+        """The owner's choices that bind an agent now. Blocking; for a thread.
+
+        Raises:
+            StoreError: They cannot be read.
+        """
+        with self.store.reading() as conn:
+            return choices.of_agent(conn, agent)
+
+    def fresh(self, view: DirectoryView, *, agent: str, sender: Sender, folder: Path) -> PolicyContext:
+        """The context of a decision taken now. Blocking; for a thread.
+
+        Args:
+            view: The files the call is judged on.
+            agent: Whose choices count.
+            sender: Who sent the run's capture.
+            folder: The directory behind `view`.
+
+        Raises:
+            StoreError: The choices cannot be read, or hold a word that this version does not know.
+        """
+        return self.with_choices(self.chosen(agent), view, sender=sender, folder=folder)
+
+    def with_choices(self, chosen: Choices, view: DirectoryView, *, sender: Sender, folder: Path) -> PolicyContext:
+        """The context in which these choices hold.
+
+        Every capture's run is tainted by what it carries (C8). What lies in the directory counts as private (C9).
+
+        Raises:
+            StoreError: The choices hold a word that this version does not know.
+        """
+        base = PolicyContext(view=view, sender=sender.kind, tainted=True, sensitive=holds_anything(folder))
+        return chosen.into(base, host=self.max_policy)
+
+
+def holds_anything(folder: Path) -> bool:
+    """Whether something lies in a directory; one that cannot be looked at counts as full."""
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from runner.agent import Answer, Outcome
 from runner.approvals import outcome_text
@@ -16,7 +16,7 @@ from runner.digest import MalformedJsonError, parse_call
 from runner.errors import GatewayError
 from runner.gateway import Handover, ModelTurn, ToolResult
 from runner.lifecycle import APPROVAL_ENDS, ApprovalState
-from runner.model import Decision, Json, Profile, Usage, Verdict, strictest
+from runner.model import ApprovalId, Decision, Json, Profile, Usage, Verdict
 from runner.policy import PolicyContext, call_key, decide
 from runner.policy.catalogue import profile_name
 from runner.supervisor.changes import Changes
@@ -26,6 +26,10 @@ from runner.supervisor.proposals import NOT_OFFERED, Proposal, as_strict_as_its_
 
 #: Calls the model never made that a container may ask for before it is killed.
 MAX_STRAYS = 20
+_ASKS_NOW = (
+    "Refused (changed): the owner's choices changed while this call was under way, and it needs a person's approval now. "
+    "It was not run. Ask for it anew if it is still wanted."
+)
 
 
 class Desk:
@@ -35,7 +39,7 @@ class Desk:
         self,
         ledger: Ledger,
         profile: Profile,
-        context: PolicyContext,
+        context: Callable[[], PolicyContext],
         *,
         changes: Changes,
         usage: Usage,
@@ -167,7 +171,8 @@ class Desk:
     # --- inside -------------------------------------------------------------------------------------------------------
 
     def _propose(self, turn: ModelTurn) -> list[Proposal]:
-        proposals = [propose(use, self._profile, self._context, cwd=self._profile.cwd) for use in turn.tool_uses]
+        context = self._context()
+        proposals = [propose(use, self._profile, context, cwd=self._profile.cwd) for use in turn.tool_uses]
         return [as_strict_as_its_twins(one, proposals) for one in proposals]
 
     def _claim(self, name: str, arguments: Mapping[str, Json], phases: Sequence[Phase]) -> Entry | None:
@@ -186,29 +191,33 @@ class Desk:
         return None
 
     async def _answer(self, entry: Entry, arguments: Mapping[str, Json]) -> Answer:
-        decision = entry.decision
-        match decision.verdict:
-            case Verdict.DENY:
-                return self._refuse(entry, decision.reason)
-            case Verdict.ALLOW:
-                fresh = await asyncio.to_thread(self._decide_again, entry, arguments)
-                if strictest((decision.verdict, fresh.verdict)) is not Verdict.ALLOW:
-                    return self._refuse(entry, fresh.reason)
-                if entry.phase is Phase.CONFIRMED:
-                    entry.phase = Phase.CLOSED
-                return Answer(allowed=True)
-            case Verdict.ASK:
-                return await self._wait(entry)
+        if entry.approval is not None:
+            answer = await self._wait(entry, entry.approval)
+            if not answer.allowed or not entry.in_container:
+                return answer
+        elif entry.decision.verdict is not Verdict.ALLOW:
+            return self._refuse(entry, entry.decision.reason)
+        return await self._let_run(entry, arguments)
+
+    async def _let_run(self, entry: Entry, arguments: Mapping[str, Json]) -> Answer:
+        """Let the CLI carry a call out in the container, if the owner's choices still have it so (R109)."""
+        fresh = await asyncio.to_thread(self._decide_again, entry, arguments)
+        if fresh.verdict is Verdict.DENY:
+            return self._refuse(entry, fresh.reason)
+        if fresh.verdict is Verdict.ASK and entry.approval is None:
+            return self._refuse(entry, _ASKS_NOW)
+        if entry.phase is Phase.CONFIRMED:
+            entry.phase = Phase.CLOSED
+            if entry.approval is not None:
+                await self._ledger.deliver(entry.approval)
+        return Answer(allowed=True)
 
     def _decide_again(self, entry: Entry, arguments: Mapping[str, Json]) -> Decision:
         call = parse_call(entry.tool, json.dumps(dict(arguments)))
-        return decide(call, self._profile, self._context)
+        return decide(call, self._profile, self._context())
 
-    async def _wait(self, entry: Entry) -> Answer:
+    async def _wait(self, entry: Entry, approval: ApprovalId) -> Answer:
         """Until the approval has its outcome: a yes lets the handler tell it, a no is told here."""
-        approval = entry.approval
-        if approval is None:
-            return self._refuse(entry, "this call could not be queued")
 
         async def look() -> Answer | None:
             row = await self._ledger.approval(approval)

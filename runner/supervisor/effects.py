@@ -8,39 +8,37 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from runner import approvals
 from runner.approvals import Approver
-from runner.broker import Change, Effect, Order, examine, perform
-from runner.digest import parse_call
-from runner.errors import ApprovalExpiredError, RunnerError, StoreError
+from runner.broker import Effect
+from runner.errors import ApprovalExpiredError, NotAllowedError, StoreError
 from runner.lifecycle import ApprovalEvent, ApprovalState
-from runner.model import WORKSPACE, ApprovalId, Digest, Profile, RunId, Verdict
-from runner.policy import decide
+from runner.model import ApprovalId, Digest, Profile, RunId
 from runner.profiles import from_json
-from runner.sandbox.beneath import Beneath
-from runner.sandbox.view import SnapshotView, apply_bytes
-from runner.store import ApprovalRow, Connection, Store, profiles
+from runner.store import ApprovalRow, Choices, Connection, Store, choices, profiles
 from runner.store import approvals as rows
+from runner.supervisor.acts import Found, act, find, show
 from runner.supervisor.changes import Changes
 from runner.supervisor.contexts import Contexts
+from runner.supervisor.doubts import BLOCKED, Doubt, doubt_about
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock, Enqueue, advance
 
-_log = logging.getLogger(__name__)
+#: Something that belongs to a decision and is written in its transaction: a verdict saved with it (R144).
+Also: TypeAlias = Callable[[Connection, ApprovalRow], object]
 
 
-class Found(NamedTuple):
-    """What the disk says of an interrupted effect."""
+class Looked(NamedTuple):
+    """What speaks against carrying a call out, and the choices it was judged by."""
 
-    event: ApprovalEvent
-    outcome: str
+    doubt: Doubt | None
+    chosen: Choices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,22 +62,25 @@ class Effects:
         self._tasks: set[asyncio.Task[ApprovalRow]] = set()
         self._left: set[ApprovalId] = set()  #: what the database did not take down
 
-    async def approve(self, approval: ApprovalId, *, digest: Digest, who: Approver, reason: str | None) -> ApprovalRow:
-        """Say yes to what was shown and carry it out.
+    async def approve(
+        self, approval: ApprovalId, *, digest: Digest, who: Approver, reason: str | None, also: Also | None = None
+    ) -> ApprovalRow:
+        """Say yes to what was shown and carry it out; `also` is written with the yes, or not at all.
 
         Raises:
             ApprovalError: It cannot be decided, or not with this digest.
+            NotAllowedError: The owner has blocked the tool since (R109); the call goes on waiting.
         """
-        return await self._to_its_end(approval, self._approve(approval, digest=digest, who=who, reason=reason))
+        return await self._to_its_end(approval, self._approve(approval, digest=digest, who=who, reason=reason, also=also))
 
-    async def deny(self, approval: ApprovalId, *, who: Approver, reason: str | None) -> ApprovalRow:
-        """Say no; the agent is told.
+    async def deny(self, approval: ApprovalId, *, who: Approver, reason: str | None, also: Also | None = None) -> ApprovalRow:
+        """Say no; the agent is told. `also` is written with the no, or not at all.
 
         Raises:
             ApprovalError: It cannot be decided.
         """
         try:
-            row = await self._parts.store.call(self._deny, approval, who=who, reason=reason)
+            row = await self._parts.store.call(self._deny, approval, who=who, reason=reason, also=also)
         except ApprovalExpiredError:
             await self._go_on(approval)
             raise
@@ -115,7 +116,7 @@ class Effects:
             cwd: Its agent's directory.
             release: One that did not happen is approved again, to be carried out; else it has failed.
         """
-        found = await asyncio.to_thread(_found, order_of(row, cwd), release=release)
+        found = await asyncio.to_thread(find, row, cwd, release=release)
         ended = await self._parts.store.call(self._record_found, row, found)
         self._parts.changes.ring()
         return ended
@@ -148,14 +149,26 @@ class Effects:
         if isinstance(error, StoreError):
             self._left.add(approval)
 
-    async def _approve(self, approval: ApprovalId, *, digest: Digest, who: Approver, reason: str | None) -> ApprovalRow:
-        now = self._parts.clock()
+    async def _approve(
+        self, approval: ApprovalId, *, digest: Digest, who: Approver, reason: str | None, also: Also | None
+    ) -> ApprovalRow:
+        waiting = await self._parts.store.query(rows.get, approval)
+        if waiting.state is ApprovalState.PENDING:
+            await self._refuse_blocked(waiting)
         try:
-            await self._parts.store.call(approvals.approve, approval, digest=digest, who=who, reason=reason, now=now)
+            await self._parts.store.call(self._say_yes, approval, digest=digest, who=who, reason=reason, also=also)
         except ApprovalExpiredError:
             await self._go_on(approval)
             raise
         return await self._carry_out(approval)
+
+    async def _refuse_blocked(self, row: ApprovalRow) -> None:
+        doubt = (await self._look(row, await self._profile(row))).doubt
+        if doubt is not None and doubt.rule == BLOCKED:
+            raise NotAllowedError(
+                f"cannot approve {row.id}: the owner blocked {row.tool} for {row.agent}",
+                resolution=f"runner deny {row.id}, or take the block back: runner tools reset {row.agent} {row.tool}",
+            )
 
     async def _go_on(self, approval: ApprovalId) -> None:
         """A decision that came too late has ended the call itself: its run must hear of it."""
@@ -168,20 +181,23 @@ class Effects:
         before = await store.query(rows.get, approval)
         async with self._locks.setdefault(before.run, asyncio.Lock()):  # B7
             profile = await self._profile(before)
-            doubt = await asyncio.to_thread(self._doubt, before, profile)
-            if doubt is not None:
-                row = await store.call(self._go_stale, before, doubt)
-            else:
-                row = await self._act(before, profile.cwd)
+            row = None
+            while row is None:
+                doubt, chosen = await self._look(before, profile)
+                if doubt is not None:
+                    row = await store.call(self._go_stale, before, doubt)
+                else:
+                    row = await self._act(before, profile.cwd, chosen)
         self._parts.changes.ring()
         return row
 
-    async def _act(self, before: ApprovalRow, cwd: Path) -> ApprovalRow:
-        begun = await self._parts.store.call(self._begin, before)
-        if begun.state is not ApprovalState.EXECUTING:
+    async def _act(self, before: ApprovalRow, cwd: Path, chosen: Choices) -> ApprovalRow | None:
+        """Begin and act; None when the owner chose otherwise between the look and the beginning: look again."""
+        begun = await self._parts.store.call(self._begin, before, chosen)
+        if begun is None or begun.state is not ApprovalState.EXECUTING:
             return begun
         try:
-            effect = await asyncio.to_thread(perform, order_of(begun, cwd))
+            effect = await asyncio.to_thread(act, begun, cwd)
         except asyncio.CancelledError:
             # The thread goes on; only the next start can look at a disk that nobody changes any more.
             raise
@@ -189,28 +205,21 @@ class Effects:
             await self.find_out(begun, cwd, release=False)
             raise
         # Shown before it is recorded: from then on the agent may be told, and look.
-        await asyncio.to_thread(self._show_in_snapshot, begun.run, effect.changed)
+        await asyncio.to_thread(show, self._parts.live.get(begun.run), effect.changed)
         return await self._parts.store.call(self._record, begun, effect)
 
     async def _profile(self, row: ApprovalRow) -> Profile:
         stored = await self._parts.store.query(profiles.get, row.profile_digest)
         return from_json(json.loads(stored.text))
 
-    def _doubt(self, row: ApprovalRow, profile: Profile) -> str | None:
-        """Why the call no longer is what was approved, judged by policy and paths as they are now (B5)."""
-        try:
-            with Beneath.open(profile.cwd) as cwd:
-                context = self._parts.contexts.fresh(SnapshotView(cwd), row.sender)
-                decision = decide(parse_call(row.tool, row.raw), profile, context)
-        except OSError as error:
-            return f"the agent's directory cannot be opened: {error.strerror}"
-        if decision.verdict is Verdict.DENY:
-            return decision.reason
-        if (decision.call_digest, decision.paths) != (row.call_digest, row.paths):
-            return "its paths lead elsewhere now, or its tool has another definition"
-        return None
+    async def _look(self, row: ApprovalRow, profile: Profile) -> Looked:
+        contexts = self._parts.contexts
+        chosen = await asyncio.to_thread(contexts.chosen, row.agent)
+        return Looked(await asyncio.to_thread(doubt_about, row, profile, chosen, contexts=contexts), chosen)
 
-    def _begin(self, conn: Connection, row: ApprovalRow) -> ApprovalRow:
+    def _begin(self, conn: Connection, row: ApprovalRow, chosen: Choices) -> ApprovalRow | None:
+        if choices.of_agent(conn, row.agent) != chosen:
+            return None
         begun = approvals.begin_effect(conn, row.id, now=self._parts.clock())
         if begun is None:
             self._advance(conn, row.run)
@@ -234,15 +243,27 @@ class Effects:
         self._advance(conn, row.run)
         return ended
 
-    def _go_stale(self, conn: Connection, row: ApprovalRow, reason: str) -> ApprovalRow:
+    def _go_stale(self, conn: Connection, row: ApprovalRow, doubt: Doubt) -> ApprovalRow:
         now = rows.get(conn, row.id)
         if now.state is ApprovalState.APPROVED:
-            now = approvals.stale(conn, row.id, reason, self._parts.clock())
+            now = approvals.stale(conn, row.id, doubt.says, self._parts.clock(), told=doubt.told)
         self._advance(conn, row.run)
         return now
 
-    def _deny(self, conn: Connection, approval: ApprovalId, *, who: Approver, reason: str | None) -> ApprovalRow:
+    def _say_yes(  # noqa: PLR0913 -- one decision, whole
+        self, conn: Connection, approval: ApprovalId, *, digest: Digest, who: Approver, reason: str | None, also: Also | None
+    ) -> ApprovalRow:
+        row = approvals.approve(conn, approval, digest=digest, who=who, reason=reason, now=self._parts.clock())
+        if also is not None:
+            also(conn, row)
+        return row
+
+    def _deny(
+        self, conn: Connection, approval: ApprovalId, *, who: Approver, reason: str | None, also: Also | None
+    ) -> ApprovalRow:
         row = approvals.deny(conn, approval, who=who, reason=reason, now=self._parts.clock())
+        if also is not None:
+            also(conn, row)
         self._advance(conn, row.run)
         return row
 
@@ -262,40 +283,3 @@ class Effects:
 
     def _advance(self, conn: Connection, run: RunId) -> None:
         advance(conn, run, now=self._parts.clock(), enqueue=self._parts.enqueue)
-
-    def _show_in_snapshot(self, run: RunId, changed: tuple[Change, ...]) -> None:
-        segment = self._parts.live.get(run)
-        if segment is None:
-            return
-        for change in changed:
-            try:
-                if change.data is not None:
-                    apply_bytes(segment.snapshot, change.path.relative_to(WORKSPACE).parts, change.data)
-            except RunnerError as error:
-                # The effect stands and is on record; only this container's view of it is old.
-                _log.warning("cannot show an effect in the snapshot of %s: %s", segment.attempt, error.brief)
-
-
-def order_of(row: ApprovalRow, cwd: Path) -> Order:
-    """The broker's order for an approval: its stored bytes and nothing else."""
-    return Order(
-        tool=row.tool,
-        raw=row.raw,
-        paths=row.paths,
-        cwd=cwd,
-        pre_images=row.pre_images,
-        post_image=row.post_image,
-    )
-
-
-def _found(order: Order, *, release: bool) -> Found:
-    match examine(order):
-        case "post":
-            return Found(ApprovalEvent.SUCCEED, "Done. The supervisor was interrupted; the file is as approved.")
-        case "pre":
-            event = ApprovalEvent.NOT_HAPPENED if release else ApprovalEvent.FAIL
-            return Found(event, "the supervisor was interrupted before anything was changed")
-        case "other":
-            return Found(
-                ApprovalEvent.DOUBT, "the supervisor was interrupted and the file is neither as before nor as approved"
-            )

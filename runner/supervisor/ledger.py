@@ -12,16 +12,18 @@ from dataclasses import dataclass, replace
 from runner import approvals
 from runner.approvals import Request
 from runner.errors import GatewayError
-from runner.lifecycle import RUN_ENDS, ApprovalEvent, RunEvent
+from runner.lifecycle import RUN_ENDS, ApprovalEvent, ApprovalState, RunEvent
 from runner.model import ApprovalId, Attempt, CallId, Json, Profile, Usage, Verdict
 from runner.policy.catalogue import TOOLS, definition_digest
 from runner.store import ApprovalRow, CallRow, Connection, RunRow, Store, calls, runs, transcript
 from runner.store import approvals as rows
+from runner.supervisor.doubts import STANDING_YES
 from runner.supervisor.entries import Entry
 from runner.supervisor.ids import Ids
 from runner.supervisor.proposals import MAX_NAME, Proposal
 
 _ASKED_AGAIN = "the agent asked the model anew without an answer to this call"
+_IN_CONTAINER = "Runs in the container, on the snapshot of the agent's directory; it changes nothing."
 #: Bytes of a stray call's arguments kept for the record.
 _STRAY_BYTES = 2000
 
@@ -91,16 +93,17 @@ class Ledger:
         # An honest CLI asks the model again only when the last turn is answered; one that lost a reply has nobody to tell.
         approvals.end_for_run(conn, run.id, event=ApprovalEvent.SUPERSEDE, reason=_ASKED_AGAIN, now=now)
         entries = [self._append(conn, proposal, turn=usage.turns, now=now) for proposal in proposals]
-        asked = [(entry, one) for entry, one in zip(entries, proposals, strict=True) if entry.decision.verdict is Verdict.ASK]
-        requests = [self._request(run, entry, proposal, turn=usage.turns) for entry, proposal in asked]
+        gated = [(entry, one) for entry, one in zip(entries, proposals, strict=True) if one.gated]
+        requests = [self._request(run, entry, proposal, turn=usage.turns) for entry, proposal in gated]
         opened = approvals.open_turn(conn, requests, now=now, ids=self._ids.approval, nonces=self._ids.nonce)
-        for (entry, _), row in zip(asked, opened, strict=True):
+        for (entry, _), row in zip(gated, opened, strict=True):
             if isinstance(row, ApprovalRow):
                 entry.approval = row.id
                 continue
             entry.decision = replace(entry.decision, verdict=Verdict.DENY, rank=0, rule=row.code, reason=row.reason)
             calls.set_outcome(conn, entry.call, outcome=row.reason, error=True, now=now)
-        event = RunEvent.HOLD if any(entry.approval for entry in entries) else RunEvent.RELEASE
+        waits = any(isinstance(row, ApprovalRow) and row.state is ApprovalState.PENDING for row in opened)
+        event = RunEvent.HOLD if waits else RunEvent.RELEASE
         runs.move(conn, run.id, event, now=now, segment=self._attempt.segment, attempt=self._attempt.number)
         return entries
 
@@ -139,7 +142,7 @@ class Ledger:
 
     def _request(self, run: RunRow, entry: Entry, proposal: Proposal, *, turn: int) -> Request:
         plan, decision = proposal.plan, entry.decision
-        if plan is None:
+        if plan is None and not entry.in_container:
             raise GatewayError("cannot queue a call: it has no plan")
         return Request(
             call=entry.call,
@@ -155,10 +158,11 @@ class Ledger:
             reason=decision.reason,
             raw=proposal.call.raw,
             paths=decision.paths,
-            pre_images={str(path): digest for path, digest in plan.pre_images.items()},
-            post_image=plan.post_image,
-            preview=plan.preview,
-            warnings=plan.warnings,
+            pre_images={str(path): digest for path, digest in plan.pre_images.items()} if plan is not None else {},
+            post_image=plan.post_image if plan is not None else None,
+            preview=plan.preview if plan is not None else _IN_CONTAINER,
+            warnings=plan.warnings if plan is not None else (),
+            standing=STANDING_YES if decision.verdict is Verdict.ALLOW else None,
             sender=run.sender,
             expires_at=self._clock() + self._profile.approvals.expires,
         )

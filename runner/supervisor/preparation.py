@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner.agent import Message, Start, brokered_tools, container_tools, versions
@@ -17,7 +17,7 @@ from runner.policy.catalogue import model_name
 from runner.profiles import from_json as profile_from_json
 from runner.sandbox.engine import ImageInfo
 from runner.sandbox.snapshot import take_snapshot
-from runner.store import Connection, RunRow, captures, profiles
+from runner.store import Connection, RunRow, captures, choices, profiles
 from runner.supervisor.resume import NUDGE, Restored
 
 
@@ -30,6 +30,17 @@ class Facts:
     profile: Profile
     uid: int
     prompt: Prompt
+    blocked: frozenset[str] = frozenset()  #: tools that are not offered, though the profile has them (C10)
+
+    @property
+    def offered(self) -> Profile:
+        """The profile with the tools that the agent is told of; calls are decided by the whole one."""
+        return replace(self.profile, tools=tuple(name for name in self.profile.tools if name not in self.blocked))
+
+    def still_open(self, restored: Restored | None) -> Facts:
+        """The same, with every tool offered of which a call has still to be told its outcome."""
+        tools = {entry.tool for entry in restored.entries if entry.told is None} if restored is not None else set()
+        return replace(self, blocked=self.blocked - tools)
 
     @property
     def message(self) -> Message:
@@ -47,6 +58,7 @@ def read_facts(conn: Connection, attempt: Attempt, run: RunRow) -> Facts:
         profile=profile_from_json(json.loads(stored.text)),
         uid=stored.uid,
         prompt=compose(capture, run.sender, nonce=run.nonce),
+        blocked=choices.of_agent(conn, run.agent).blocked,
     )
 
 
@@ -110,7 +122,7 @@ def _check_uid(uid: int, cwd: Path) -> None:
 def start_of(facts: Facts, *, resume: bool) -> Start:
     """How the CLI is started: the profile's prompt, then the rule that names this run's fence (R9)."""
     return Start(
-        profile=facts.profile,
+        profile=facts.offered,
         session_id=facts.run.session_id or "",
         system_prompt=f"{facts.profile.system_prompt}\n\n{facts.prompt.system_rule}",
         resume=resume,

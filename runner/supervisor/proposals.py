@@ -1,4 +1,4 @@
-"""From the model's turn to decided proposals: name, parse, decide, and for what would be asked, a plan from the real files.
+"""From the model's turn to decided proposals: name, parse, decide, and for what the broker would do, a plan from the files.
 
 Synchronous and read-only: the desk runs it in a thread. A plan that cannot work is refused here and never asked of a person.
 """
@@ -14,7 +14,8 @@ from runner.digest import parse_call
 from runner.gateway import Handover, ToolUse
 from runner.model import STRICTNESS, UNDECLARED, Decision, Profile, ToolCall, Verdict
 from runner.policy import PolicyContext, call_key, decide
-from runner.policy.catalogue import TOOLS, Place, profile_name
+from runner.policy.catalogue import profile_name
+from runner.supervisor.acts import runs_in_container
 
 #: Rules that refuse what the CLI was never offered.
 NOT_OFFERED = frozenset({"not_declared", "not_available"})
@@ -35,8 +36,18 @@ class Proposal:
     @property
     def in_container(self) -> bool:
         """Whether the CLI itself carries the call out."""
-        tool = TOOLS.get(self.call.tool)
-        return tool is not None and tool.place is Place.CONTAINER
+        return runs_in_container(self.call.tool)
+
+    @property
+    def gated(self) -> bool:
+        """Whether it needs a place in the queue: a person has to be asked, or the supervisor has to act (R72)."""
+        match self.decision.verdict:
+            case Verdict.DENY:
+                return False
+            case Verdict.ASK:
+                return True
+            case Verdict.ALLOW:
+                return not self.in_container
 
     def handover(self) -> Handover:
         """What the CLI is given for it: an undeclared tool under a name no CLI has, a malformed input as an empty one."""
@@ -58,7 +69,7 @@ def propose(use: ToolUse, profile: Profile, context: PolicyContext, *, cwd: Path
     call = parse_call(name, use.raw)
     decision = decide(call, profile, context)
     key = call_key(name, call.input) if call.input is not None else None
-    if decision.verdict is not Verdict.ASK or call.input is None:
+    if decision.verdict is Verdict.DENY or call.input is None or runs_in_container(name):
         return Proposal(use=use, call=call, decision=decision, plan=None, key=key)
     planned = plan(name, call.input, paths=decision.paths, cwd=cwd)
     if isinstance(planned, Impossible):

@@ -14,9 +14,10 @@ from runner.digest import parse_call
 from runner.lifecycle import APPROVAL_ENDS, ApprovalState
 from runner.model import UNDECLARED, Attempt, CallId, Decision, JsonObject, RunId, Verdict
 from runner.policy import call_key
-from runner.policy.catalogue import TOOLS, Place, model_name
+from runner.policy.catalogue import model_name
 from runner.store import ApprovalRow, CallRow, Connection, RunRow, calls, transcript
 from runner.store import approvals as rows
+from runner.supervisor.acts import runs_in_container
 from runner.supervisor.entries import Entry, Phase
 from runner.supervisor.progress import WAITING, Clock
 from runner.supervisor.proposals import MAX_NAME, NOT_OFFERED
@@ -121,22 +122,25 @@ def _told(call: CallRow, approval: ApprovalRow | None) -> Told:
 
 
 def _words(call: CallRow, approval: ApprovalRow | None) -> tuple[str | None, bool]:
+    if runs_in_container(call.tool) and (call.verdict is Verdict.ALLOW or _is_done(approval)):
+        return None, False
     if approval is not None and approval.state in APPROVAL_ENDS:
         return approvals.outcome_text(approval), approvals.is_error(approval)
-    if call.verdict is Verdict.ALLOW:
-        return None, False
-    return call.outcome if approval is None and call.verdict is Verdict.ASK else call.reason, True
+    return call.outcome if approval is None and call.verdict is not Verdict.DENY else call.reason, True
+
+
+def _is_done(approval: ApprovalRow | None) -> bool:
+    return approval is not None and approval.state is ApprovalState.DONE
 
 
 def _entry(call: CallRow, approval: ApprovalRow | None, run: RunRow, *, told: str | None) -> Entry:
     parsed = parse_call(call.tool, call.raw).input
-    tool = TOOLS.get(call.tool)
     return Entry(
         call=call.id,
         tool=call.tool,
         wire_id=call.wire_id,
         key=call_key(call.tool, parsed) if parsed is not None else None,
-        in_container=tool is not None and tool.place is Place.CONTAINER,
+        in_container=runs_in_container(call.tool),
         decision=Decision(
             verdict=call.verdict,
             rank=call.rank,

@@ -11,6 +11,7 @@ import logging
 import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,7 @@ class Conductor:
         try:
             restored = await around.store.call(restore, attempt, run, prompt=user_message(facts.message), clock=around.clock)
             await asyncio.to_thread(lay_out, folder, facts, restored)
-            return await self._with_view(facts, image, folder=folder, restored=restored, segment=segment)
+            return await self._with_view(facts.still_open(restored), image, folder=folder, restored=restored, segment=segment)
         finally:
             await asyncio.to_thread(_clear, folder)
 
@@ -132,7 +133,13 @@ class Conductor:
             desk = Desk(
                 Ledger(around.store, facts.attempt, facts.profile, clock=around.clock, ids=around.ids),
                 facts.profile,
-                around.contexts.fresh(SnapshotView(beneath), facts.run.sender),
+                partial(
+                    around.contexts.fresh,
+                    SnapshotView(beneath),
+                    agent=facts.run.agent,
+                    sender=facts.run.sender,
+                    folder=segment.snapshot,
+                ),
                 changes=around.changes,
                 usage=facts.run.usage,
                 entries=restored.entries if restored else (),
@@ -141,7 +148,7 @@ class Conductor:
             gateway = Gateway(
                 directory=folder / "gateway",
                 desk=desk,
-                reference=reference_of(facts.profile),
+                reference=reference_of(facts.offered),
                 upstream=around.upstream(facts.profile.name),
             )
             await gateway.start()

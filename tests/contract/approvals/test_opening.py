@@ -10,7 +10,7 @@ from runner.digest import approval_digest, call_digest, digest_bytes, parse_stri
 from runner.lifecycle import ApprovalState
 from runner.model import ApprovalId, Digest, ResolvedPath, Sender, SenderKind
 from runner.store import ApprovalRow, Store, approvals, audit
-from tests.helpers.stored import DEFINITION, NOW, a_request, a_run, an_approval, fresh, queue
+from tests.helpers.stored import ANNA, DEFINITION, NOW, a_request, a_run, an_approval, fresh, queue
 
 PATHS = (ResolvedPath(asked="./out.txt", resolved=PurePosixPath("/workspace/out.txt")),)
 CONTACT = Sender(kind=SenderKind.CONTACT, petname="maria", fingerprint="SHA256:abc")
@@ -32,7 +32,7 @@ def test_a_row_says_everything_the_request_said(store: Store) -> None:
         (row,) = queue(conn, request)
         assert isinstance(row, ApprovalRow)
         assert approvals.get(conn, row.id) == row
-    shared = {field.name for field in fields(Request)} - {"expires_at"}
+    shared = {field.name for field in fields(Request)} - {"expires_at", "standing"}
     assert {name: getattr(row, name) for name in shared} == {name: getattr(request, name) for name in shared}
     assert (row.state, row.created, row.expires, row.version) == (ApprovalState.PENDING, NOW, request.expires_at, 1)
 
@@ -155,3 +155,17 @@ def test_opening_leaves_its_trace_in_the_audit(store: Store) -> None:
     assert (asked.event, asked.seq) == ("approval.request", row.opened)
     assert row.approval_digest in asked.data
     assert row.raw not in asked.data
+
+
+def test_a_standing_yes_approves_in_the_same_transaction_and_crowds_nobody_out(store: Store) -> None:
+    """R72: nobody is asked; the row, its digests and its place in the audit are as for any other."""
+    one = Caps(per_run=1)
+    with store.begin() as conn:
+        run = a_run(conn).id
+        both = [a_request(conn, run), a_request(conn, run, standing=ANNA)]
+        asked, row = open_turn(conn, both, now=NOW, ids=lambda: ApprovalId(fresh("a")), nonces=lambda: "n", caps=one)
+        assert isinstance(row, ApprovalRow)
+        assert isinstance(asked, ApprovalRow)
+        assert (asked.state, row.state, row.decided_by) == (ApprovalState.PENDING, ApprovalState.APPROVED, ANNA)
+        assert approvals.get(conn, row.id) == row
+        assert [link.event for link in audit.of_subject(conn, row.id)] == ["approval.request", "approval.approve"]

@@ -1,0 +1,91 @@
+"""What carrying an approval out means: the broker acts on its stored bytes, or the container is let go on with a read.
+
+Blocking; effects run these in a thread, with the intent on record.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import NamedTuple
+
+from runner.broker import Change, Effect, Order, examine, perform
+from runner.errors import RunnerError
+from runner.lifecycle import ApprovalEvent
+from runner.model import WORKSPACE
+from runner.policy.catalogue import TOOLS, Place
+from runner.sandbox.view import apply_bytes
+from runner.store import ApprovalRow
+from runner.supervisor.live import LiveSegment
+
+_log = logging.getLogger(__name__)
+
+#: Outcome of an approved call that the CLI itself carries out, on the snapshot, once its hook hears of it (R68, C1).
+RELEASED = "Approved; it runs in the container."
+
+
+class Found(NamedTuple):
+    """What the disk says of an interrupted effect."""
+
+    event: ApprovalEvent
+    outcome: str
+
+
+def runs_in_container(tool: str) -> bool:
+    """Whether the CLI itself carries a tool's calls out."""
+    known = TOOLS.get(tool)
+    return known is not None and known.place is Place.CONTAINER
+
+
+def act(row: ApprovalRow, cwd: Path) -> Effect:
+    """Carry an approval out, once; what runs in the container changes nothing here."""
+    if runs_in_container(row.tool):
+        return Effect(state="done", outcome=RELEASED)
+    return perform(order_of(row, cwd))
+
+
+def find(row: ApprovalRow, cwd: Path, *, release: bool) -> Found:
+    """What became of an act that was interrupted (B9).
+
+    Args:
+        row: The executing approval.
+        cwd: Its agent's directory.
+        release: One that did not happen is approved again; else it has failed.
+    """
+    if runs_in_container(row.tool):
+        return Found(ApprovalEvent.SUCCEED, RELEASED)
+    match examine(order_of(row, cwd)):
+        case "post":
+            return Found(ApprovalEvent.SUCCEED, "Done. The supervisor was interrupted; the file is as approved.")
+        case "pre":
+            event = ApprovalEvent.NOT_HAPPENED if release else ApprovalEvent.FAIL
+            return Found(event, "the supervisor was interrupted before anything was changed")
+        case "other":
+            return Found(
+                ApprovalEvent.DOUBT, "the supervisor was interrupted and the file is neither as before nor as approved"
+            )
+
+
+def order_of(row: ApprovalRow, cwd: Path) -> Order:
+    """The broker's order for an approval: its stored bytes and nothing else."""
+    return Order(
+        tool=row.tool,
+        raw=row.raw,
+        paths=row.paths,
+        cwd=cwd,
+        pre_images=row.pre_images,
+        post_image=row.post_image,
+    )
+
+
+def show(segment: LiveSegment | None, changed: tuple[Change, ...]) -> None:
+    """Let a live container see what an effect changed."""
+    if segment is None:
+        return
+    for change in changed:
+        try:
+            if change.data is not None:
+                apply_bytes(segment.snapshot, change.path.relative_to(WORKSPACE).parts, change.data)
+        except RunnerError as error:
+            # The effect stands and is on record; only this container's view of it is old.
+            _log.warning("cannot show an effect in the snapshot of %s: %s", segment.attempt, error.brief)

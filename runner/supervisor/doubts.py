@@ -1,0 +1,62 @@
+"""Whether an approved call still is what was approved, judged by policy, choices and paths as they are now (B5, R109)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runner.digest import parse_call
+from runner.model import Decision, Profile, Verdict
+from runner.policy import decide
+from runner.sandbox.beneath import Beneath
+from runner.sandbox.view import SnapshotView
+from runner.store import ApprovalRow, Approver, Choices
+from runner.supervisor.contexts import Contexts
+
+#: Who said yes where nobody was asked: the owner did so beforehand, with a saved verdict or a policy (R72).
+STANDING_YES = Approver(uid=0, channel="policy", name="the owner's standing yes")
+#: The rule by which `decide` refuses a blocked tool.
+BLOCKED = "blocked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """Why a call is not carried out after all. `told` is what its agent is told, where that is not simply that it is stale."""
+
+    rule: str
+    says: str
+    told: str | None = None
+
+
+def doubt_about(row: ApprovalRow, profile: Profile, chosen: Choices, *, contexts: Contexts) -> Doubt | None:
+    """What speaks against carrying an approval out; None when nothing does. Blocking; for a thread.
+
+    Args:
+        row: The approval.
+        profile: The profile its run has.
+        chosen: The owner's choices as they are now.
+        contexts: Makes the context.
+    """
+    try:
+        with Beneath.open(profile.cwd) as cwd:
+            context = contexts.with_choices(chosen, SnapshotView(cwd), sender=row.sender, folder=profile.cwd)
+            decision = decide(parse_call(row.tool, row.raw), profile, context)
+    except OSError as error:
+        return Doubt(rule="directory", says=f"the agent's directory cannot be opened: {error.strerror}")
+    return _doubt(row, decision)
+
+
+def _doubt(row: ApprovalRow, decision: Decision) -> Doubt | None:
+    if decision.verdict is Verdict.DENY:
+        return Doubt(
+            rule=decision.rule, says=decision.reason, told=f"{decision.reason} It had been approved; nothing was done."
+        )
+    if (decision.call_digest, decision.paths) != (row.call_digest, row.paths):
+        return Doubt(rule="moved", says="its paths lead elsewhere now, or its tool has another definition")
+    if is_standing(row) and decision.verdict is not Verdict.ALLOW:
+        return Doubt(rule="withdrawn", says="the owner's standing yes was taken back before it was carried out")
+    return None
+
+
+def is_standing(row: ApprovalRow) -> bool:
+    """Whether nobody was asked about this call, because the owner's choices run it."""
+    return row.decided_by is not None and row.decided_by.channel == STANDING_YES.channel
