@@ -19,7 +19,7 @@ from runner.errors import RunnerError, SupervisorUnavailableError
 from runner.model import Json, JsonObject
 from runner.render import json_document
 
-#: Seconds for an ordinary answer; a wait adds its own.
+#: Seconds in which even a busy supervisor answers.
 PATIENCE = 60.0
 
 
@@ -28,10 +28,12 @@ class Client:
 
     Args:
         path: The control socket.
+        patience: Seconds for an ordinary answer; a wait adds its own.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, patience: float = PATIENCE) -> None:
         self._path = path
+        self._patience = patience
         self._handle: int | None = None
         self._http: httpx2.Client | None = None
 
@@ -43,7 +45,7 @@ class Client:
         address = f"/proc/self/fd/{self._handle}/{self._path.name}"
         no_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # given, or every command reads all certificates of the system
         transport = httpx2.HTTPTransport(uds=address, verify=no_tls)
-        self._http = httpx2.Client(transport=transport, base_url="http://runner", timeout=PATIENCE, trust_env=False)
+        self._http = httpx2.Client(transport=transport, base_url="http://runner", timeout=self._patience, trust_env=False)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -64,7 +66,7 @@ class Client:
             RunnerError: As the supervisor raised it.
         """
         given = {key: value for key, value in params.items() if value is not None}
-        return self._call("GET", segments, params=given, patience=PATIENCE)
+        return self._call("GET", segments, params=given)
 
     def post(self, *segments: str, body: JsonObject) -> Json:
         """Do something.
@@ -73,7 +75,7 @@ class Client:
             RunnerError: As the supervisor raised it.
         """
         content = json_document(body, compact=True).encode()
-        return self._call("POST", segments, content=content, headers={"Content-Type": "application/json"}, patience=PATIENCE)
+        return self._call("POST", segments, content=content, headers={"Content-Type": "application/json"})
 
     def record(self, *segments: str) -> JsonObject:
         """Read one object."""
@@ -82,17 +84,18 @@ class Client:
     def wait(self, *segments: str, version: int, seconds: float) -> JsonObject:
         """Read a run or an approval once its version is another, or when the time is up."""
         params: dict[str, object] = {"version": version, "seconds": seconds}
-        return as_object(self._call("GET", (*segments, "wait"), params=params, patience=PATIENCE + seconds))
+        return as_object(self._call("GET", (*segments, "wait"), params=params, wait=seconds))
 
     def log(self, *, after: int | None, limit: int | None = None, seconds: float = 0.0) -> JsonObject:
         """What happened since place `after`, as soon as there is something or when the time is up."""
         given: dict[str, object] = {"after": after, "limit": limit, "seconds": seconds}
         params = {key: value for key, value in given.items() if value is not None}
-        return as_object(self._call("GET", ("log",), params=params, patience=PATIENCE + seconds))
+        return as_object(self._call("GET", ("log",), params=params, wait=seconds))
 
-    def _call(self, method: str, segments: tuple[str, ...], *, patience: float, **rest: object) -> Json:
+    def _call(self, method: str, segments: tuple[str, ...], *, wait: float = 0.0, **rest: object) -> Json:
         if self._http is None:
             raise RuntimeError("the client is used outside its with block")
+        patience = self._patience + wait
         url = "/v1/" + "/".join(quote(segment, safe="") for segment in segments)
         try:
             answer = self._http.request(method, url, timeout=patience, **rest)  # type: ignore[arg-type]
@@ -111,7 +114,7 @@ class Client:
     def _unavailable(self, cause: str) -> SupervisorUnavailableError:
         return SupervisorUnavailableError(
             f"cannot reach the supervisor at {self._path}: {cause}",
-            resolution="start it with runner serve, or try everything with runner demo",
+            resolution="start it with runner up, or try everything with runner demo",
         )
 
 

@@ -1,4 +1,4 @@
-"""approve and deny: a person's word on a call (V7, W2, K2, K3).
+"""approve, deny and settle: a person's word on a call (V7, W2, K2, K3, B9).
 
 Owns the question. Silence, Enter, anything but a clear yes, and the end of input all leave the call where it is.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import termios
 import time
+from enum import Enum
 from typing import Annotated
 
 import typer
@@ -37,6 +38,7 @@ def register(app: typer.Typer) -> None:
     """Add this file's commands."""
     app.command(rich_help_panel=DECISIONS, epilog="Example: runner approve a_2v8xk1")(approve)
     app.command(rich_help_panel=DECISIONS, epilog="Example: runner deny a_2v8xk1 --reason 'not in this folder'")(deny)
+    app.command(rich_help_panel=DECISIONS, epilog="Example: runner settle a_2v8xk1 not-happened")(settle)
 
 
 def approve(  # noqa: PLR0913 - each is a flag of the contract
@@ -90,6 +92,35 @@ def deny(
                 )
     if json:
         screen.document(done[0] if len(done) == 1 else {"approvals": done})
+
+
+class Answer(Enum):
+    """What became of an effect, as a person found it."""
+
+    HAPPENED = "happened"
+    NOT_HAPPENED = "not-happened"
+
+
+def settle(
+    ref: Annotated[str, typer.Argument(metavar="ID", help="An approval in state unknown, or its beginning.")],
+    answer: Annotated[Answer, typer.Argument(help="What you found when you looked.")],
+    *,
+    reason: Reason = None,
+    json: JsonFlag = False,
+) -> None:
+    """Say what became of a call that the supervisor lost sight of; the agent is told, and its run goes on.
+
+    Look first: nothing is done by it and nothing is done again. runner show ID tells what the call was.
+    """
+    screen = Screen(json=json)
+    with connect() as client:
+        whole = reach(client, ref, "approval").id
+        found = as_object(client.post("approvals", whole, "settle", body={"answer": answer.value, "reason": reason}))
+    if json:
+        screen.document(found)
+    else:
+        tool = tool_name(text_at(found, "tool"))
+        screen.say(Styled("settled ", "bold"), f"{tool} ", Styled(whole, "cyan"), f": {text_at(found, 'state')}")
 
 
 def ask_person(screen: Screen, client: Client, ref: str) -> str | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version as installed
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
-from runner.cli import decide, demo, image, profile, queue, runs, send, supervisor
 from runner.errors import RunnerError, UsageError
 from runner.render import Screen
 
@@ -16,9 +18,30 @@ _HELP = """Host AI agents that other people can write to: they read, people appr
 
 Start with runner demo."""
 
+#: The file of this package that has a command, in the order of `runner --help`. Only the file of the command that is typed is
+#: loaded, so that `runner status` starts at once.
+FILES: Mapping[str, tuple[str, ...]] = {
+    "supervisor": ("serve", "status"),
+    "background": ("up", "down"),
+    "demo": ("demo",),
+    "image": ("image",),
+    "profile": ("profile",),
+    "send": ("send",),
+    "runs": ("runs", "run", "stop"),
+    "watch": ("watch",),
+    "todo": ("todo",),
+    "queue": ("approvals", "show"),
+    "decide": ("approve", "deny", "settle"),
+    "log": ("log",),
+}
 
-def make_app() -> typer.Typer:
-    """Every command, grouped as in the contract."""
+
+def make_app(command: str | None = None) -> typer.Typer:
+    """The commands, grouped as in the contract.
+
+    Args:
+        command: Load only the file that has it; all of them when none has, or without a command.
+    """
     app = typer.Typer(
         name="runner",
         help=_HELP,
@@ -26,9 +49,24 @@ def make_app() -> typer.Typer:
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for group in (supervisor, demo, image, profile, send, runs, queue, decide):
-        group.register(app)
+    app.callback(help=_HELP)(_options)
+    for file in [file for file, names in FILES.items() if command in names] or FILES:
+        importlib.import_module(f"runner.cli.{file}").register(app)
     return app
+
+
+def _say_version(wanted: bool) -> None:  # noqa: FBT001 - typer hands it over so
+    if wanted:
+        Screen().say(f"runner {installed('hosted-agent-runner')}")
+        raise typer.Exit
+
+
+def _options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is, and end.")
+    ] = False,
+) -> None: ...
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before = given[: given.index("--")] if "--" in given else given
     screen = Screen(json="--json" in before or "--json-lines" in before)
     try:
-        code = make_app()(args=given, prog_name="runner", standalone_mode=False)
+        code = make_app(given[0] if given else None)(args=given, prog_name="runner", standalone_mode=False)
     except RunnerError as error:
         screen.error(error)
         return error.exit_code

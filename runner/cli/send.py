@@ -61,6 +61,8 @@ def send(  # noqa: PLR0913 - each is a flag of the contract
 
 def _deliver(body: JsonObject, screen: Screen, *, wait: bool, lines: bool) -> None:
     with connect() as client:
+        if wait and not lines:
+            screen.progress(Styled("  0.0 s", "dim"), f"  sending to {body['agent']}")
         sent = as_object(client.post("captures", body=body))
         if not wait:
             if screen.json:

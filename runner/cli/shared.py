@@ -18,7 +18,7 @@ from runner.model import Json, JsonObject
 from runner.settings import control_socket, load_settings
 
 #: Panels of `runner --help`, in the order of the contract.
-SUPERVISOR, PROFILES, CAPTURES, DECISIONS = "Supervisor", "Profiles", "Captures and runs", "Decisions"
+SUPERVISOR, PROFILES, CAPTURES, DECISIONS, RECORD = "Supervisor", "Profiles", "Captures and runs", "Decisions", "Record"
 
 JsonFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, nothing else.")]
 Reason: TypeAlias = Annotated[str | None, typer.Option("--reason", help="Why; kept with the decision.", metavar="TEXT")]

@@ -11,13 +11,13 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from runner.api.client import Client
+from runner.cli.launching import serve_command
 from runner.cli.supervisor import READY
 from runner.errors import SupervisorUnavailableError
 from runner.model import Json
@@ -69,8 +69,8 @@ class Stage:
         script = self.home / "script.json"
         script.write_text(json.dumps({"scripts": {AGENT: turns()}}), encoding="utf-8")
         with self.log.open("wb") as log:
-            self._child = subprocess.Popen(
-                [sys.executable, "-m", "runner", "serve"],
+            self._child = subprocess.Popen(  # noqa: S603 - our own words, no shell
+                serve_command(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -8,7 +8,17 @@ from runner.render.card import show_card
 from runner.render.logs import LineFormatter, log_to
 from runner.render.screen import Part, Screen, Styled, json_document
 from runner.render.text import show_inline, show_lines, show_text
-from runner.render.views import show_approvals, show_calls, show_profiles, show_run, show_runs, show_status, state_part
+from runner.render.views import (
+    show_approvals,
+    show_calls,
+    show_event,
+    show_profiles,
+    show_run,
+    show_runs,
+    show_status,
+    show_todo,
+    state_part,
+)
 
 __all__ = [
     "CONTINUED",
@@ -23,6 +33,7 @@ __all__ = [
     "show_block",
     "show_calls",
     "show_card",
+    "show_event",
     "show_fields",
     "show_inline",
     "show_lines",
@@ -31,5 +42,6 @@ __all__ = [
     "show_runs",
     "show_status",
     "show_text",
+    "show_todo",
     "state_part",
 ]

@@ -38,7 +38,7 @@ _HINTS: Mapping[str, str] = {
     "digest_mismatch": "look again with runner show ID: what you saw is not what is queued",
     "not_allowed": "ask the operator of this host",
     "paused": "runner resume goes on",
-    "unavailable": "start the supervisor: runner serve",
+    "unavailable": "start the supervisor: runner up",
     "sandbox_unavailable": "check that the Docker Engine runs: docker info",
 }
 
@@ -69,11 +69,17 @@ class Screen:
         self.json = json
         self._out = _console(stdout or sys.stdout)
         self._err = _console(stderr or sys.stderr)
+        self._beating = False
 
     @property
     def interactive(self) -> bool:
         """Whether a person can be asked: they can type, see what is shown and see the question."""
         return sys.stdin is not None and all(stream.isatty() for stream in (sys.stdin, self._out.file, self._err.file))
+
+    @property
+    def watched(self) -> bool:
+        """Whether a person may be looking at stderr while the command runs."""
+        return self._err.is_terminal
 
     @property
     def width(self) -> int:
@@ -87,19 +93,42 @@ class Screen:
 
     def say(self, *parts: Part) -> None:
         """One line of ours on stdout; a line too wide goes on indented, so no data starts a line."""
+        self.calm()
         _write(self._out, _assemble(parts))
 
     def progress(self, *parts: Part) -> None:
         """One line on stderr, at once."""
+        self.calm()
         _write(self._err, _assemble(parts))
+
+    def beat(self, *parts: Part) -> None:
+        """A line on stderr that whatever is shown next takes the place of; where nobody watches, a line like any other."""
+        if not self.watched:
+            self.progress(*parts)
+            return
+        text = _assemble(parts)
+        text.truncate(max(self._err.width - 1, 8), overflow="ellipsis")
+        self.calm()
+        self._err.print(text, end="", soft_wrap=True)
+        self._err.file.flush()
+        self._beating = True
+
+    def calm(self) -> None:
+        """Take the last beat away; for whoever stops beating."""
+        if self._beating:
+            self._err.file.write("\r\x1b[2K")
+            self._err.file.flush()
+            self._beating = False
 
     def ask(self, *parts: Part) -> None:
         """A question on stderr, the cursor left behind it."""
+        self.calm()
         self._err.print(_assemble(parts), end=" ", soft_wrap=True, highlight=False)
         self._err.file.flush()
 
     def lines(self, lines: Sequence[str], *, style: str = "", error: bool = False) -> None:
         """Lines that `runner.render` has already made: escaped, folded, with their gutter."""
+        self.calm()
         console = self._err if error else self._out
         for line in lines:
             console.print(Text(line, style=style, no_wrap=True), soft_wrap=True)
@@ -125,11 +154,13 @@ class Screen:
 
     def part(self, lines: Sequence[str]) -> None:
         """One of `parts`."""
+        self.calm()
         self._out.file.write("\n".join(lines) + "\n")
         self._out.file.flush()
 
     def document(self, value: Json, *, compact: bool = False) -> None:
         """The one JSON document of `--json`, ASCII only, and nothing else; `compact`: one of many, a line each."""
+        self.calm()
         self._out.file.write(json_document(value, compact=compact))
         self._out.file.flush()
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from runner.lifecycle import RunState, word
-from runner.model import JsonObject
+from runner.model import Json, JsonObject
 from runner.render.block import show_block
 from runner.render.screen import CELL, Part, Screen, Styled
-from runner.render.values import age, duration, objects_at, text_at, texts_at, tool_name
+from runner.render.values import age, duration, moment, objects_at, text_at, texts_at, tool_name
 
 _WORD_STYLES = {"needs you": "bold yellow", "doing": "cyan", "done": "green", "refused": "red"}
 _VERDICT_STYLES = {"allow": "green", "ask": "yellow", "deny": "red"}
@@ -112,6 +112,47 @@ def show_approvals(screen: Screen, approvals: Sequence[JsonObject], *, now: date
         for row in approvals
     ]
     screen.table(["approval", "agent", "tool", "state", "why", "from", "asked", "expires"], rows)
+
+
+def show_todo(screen: Screen, items: Sequence[JsonObject], *, now: datetime) -> None:
+    """What needs a person, each with the command that deals with it."""
+    if not items:
+        screen.say("nothing needs you")
+        return
+    rows: list[list[Part]] = [
+        [
+            "decide" if item.get("kind") == "approval" else Styled("settle", "bold red"),
+            text_at(item, "agent"),
+            tool_name(text_at(item, "tool")),
+            text_at(item, "sender"),
+            age(item.get("created"), now=now),
+            age(item.get("expires"), now=now) if item.get("kind") == "approval" else "",
+            Styled(text_at(item, "command"), "bold"),
+        ]
+        for item in items
+    ]
+    screen.table(["to do", "agent", "tool", "from", "asked", "expires", "with"], rows)
+
+
+def show_event(screen: Screen, event: JsonObject) -> None:
+    """One event of the audit on a line: when, who, what, to what, and its facts that are no digests."""
+    when = moment(event.get("time"))
+    data = event.get("data")
+    facts = data if isinstance(data, dict) else {}
+    moved = f"{text_at(facts, 'from')} → {text_at(facts, 'to')}" if {"from", "to"} <= facts.keys() else ""
+    words = [f"{key.replace('_', ' ')} {text_at(facts, key)}" for key, value in facts.items() if _worth_saying(key, value)]
+    said = ", ".join([moved, *words] if moved else words)
+    clock = "" if when is None else f"{when:%Y-%m-%d %H:%M:%S}"
+    who = Styled(text_at(event, "who"), "green" if text_at(event, "who") != "supervisor" else "dim", 10)
+    what = Styled(text_at(event, "event"), "bold", 19)
+    subject = Styled(text_at(event, "subject"), "cyan")
+    screen.say(Styled(clock, "dim"), "  ", who, "  ", what, "  ", subject, "  ", Styled(said, "", limit=CELL * 3))
+
+
+def _worth_saying(key: str, value: Json) -> bool:
+    """Who, from where and where to are said already; a digest says nothing to a person, and a nought next to nothing."""
+    said = key in {"by", "uid", "channel", "from", "to"} or key.startswith("sender_")
+    return not said and bool(value) and not (isinstance(value, str) and value.startswith("sha256:"))
 
 
 def show_profiles(screen: Screen, profiles: Sequence[JsonObject]) -> None:

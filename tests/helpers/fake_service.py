@@ -120,6 +120,7 @@ class FakeService:
         self.asked: list[tuple[str, object]] = []
         self.event_rows = [an_event(1, "run.queue", "owner"), an_event(2, "run.claim", "supervisor")]
         self.happening: list[JsonObject] = []  #: events that come one by one, when somebody waits for the next
+        self.slow = 0.05  #: seconds after which a wait without news gives up
         self.later: list[JsonObject] = []  #: what the run becomes, one per wait
 
     async def status(self) -> JsonObject:
@@ -154,7 +155,7 @@ class FakeService:
         if self.later:
             self.run_row = self.later.pop(0)
         else:
-            await asyncio.sleep(min(seconds, 0.05))
+            await asyncio.sleep(min(seconds, self.slow))
         return self._known(ref, self.run_row)
 
     async def approvals(self, *, run: str | None, states: list[str] | None) -> JsonObject:

@@ -18,7 +18,7 @@ def test_status_exits_nine_without_a_supervisor(run: Run) -> None:
     assert (ran.code, ran.out) == (9, "")
     first, second = ran.err.splitlines()
     assert first.startswith("runner: cannot reach the supervisor at ")
-    assert second == "hint: start it with runner serve, or try everything with runner demo"
+    assert second == "hint: start it with runner up, or try everything with runner demo"
 
 
 def test_status_exits_nought_with_one(run: Run, service: FakeService) -> None:

@@ -90,6 +90,7 @@ def test_waiting_shows_each_step_and_then_the_reply(run: Run, service: FakeServi
     assert ran.code == 0
     steps = [line[9:] for line in ran.err.splitlines() if line[7:9] == "  " or " s  " in line[:10]]
     assert steps == [
+        "sending to scribe",
         f"sent {CAPTURE}, run {RUN}",
         "queued",
         "waiting for a person: a_0123456789abcdef",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -14,13 +15,14 @@ import pytest
 import typer
 
 from runner.api.server import bind_private
-from runner.cli.main import make_app
+from runner.cli.main import FILES, make_app
 from tests.helpers.fake_service import RUN, FakeService
 from tests.unit.cli.conftest import Ran, spawn
 
 Run = Callable[..., Ran]
-ISSUE_2 = {
-    "serve", "status", "demo", "send", "runs", "run show", "approvals", "show", "approve", "deny", "stop",
+COMMANDS = {
+    "serve", "up", "down", "status", "demo", "send", "runs", "run show", "stop", "watch", "todo", "approvals", "show",
+    "approve", "deny", "settle", "log",
     "profile check", "profile publish", "profile list", "profile show", "image build", "image show",
 }  # fmt: skip
 
@@ -36,11 +38,39 @@ def commands() -> Iterator[tuple[str, typer.models.CommandInfo]]:
 
 def test_every_command_of_the_contract_is_there_with_an_example() -> None:
     found = dict(commands())
-    assert set(found) == ISSUE_2
+    assert set(found) == COMMANDS
     assert all((command.epilog or "").startswith("Example: ") for command in found.values())
 
 
-@pytest.mark.parametrize("command", sorted(ISSUE_2))
+def test_the_table_of_files_names_every_command_once() -> None:
+    """A command that is typed is looked up there; one that is missing would load all of them."""
+    listed = [name for names in FILES.values() for name in names]
+    assert sorted(listed) == sorted({command.split()[0] for command in COMMANDS})
+
+
+@pytest.mark.parametrize("command", [command for names in FILES.values() for command in names])
+def test_a_command_is_found_without_the_other_files(command: str) -> None:
+    app = make_app(command)
+    alone = {info.name or info.callback.__name__ for info in app.registered_commands}  # type: ignore[union-attr]
+    assert command in alone | {group.name for group in app.registered_groups}
+    assert len(alone) < 4
+
+
+def test_asking_for_the_status_loads_no_engine_no_database_and_no_tables() -> None:
+    """What a command does not need costs its start nothing."""
+    heavy = {"docker", "dbos", "claude_agent_sdk", "sqlalchemy", "runner.fence", "runner.app", "starlette", "uvicorn"}
+    code = f"import sys; from runner.cli.main import main; main(['status']); print(sorted({heavy!r} & sys.modules.keys()))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert found.stdout == "[]\n"
+
+
+def test_the_version_is_one_line(run: Run) -> None:
+    ran = run("--version")
+    assert (ran.code, ran.err) == (0, "")
+    assert re.fullmatch(r"runner \d+\.\d+\.\d+\n", ran.out)
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_has_help(command: str, run: Run) -> None:
     ran = run(*command.split(), "--help")
     assert ran.code == 0

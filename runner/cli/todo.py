@@ -1,0 +1,48 @@
+"""todo: everything that needs a person, in one list."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from runner.api.client import as_object
+from runner.cli.shared import DECISIONS, JsonFlag, connect, now
+from runner.lifecycle import ApprovalState
+from runner.model import Json, JsonObject
+from runner.render import Screen, show_todo
+from runner.render.values import objects_at, text_at
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's command."""
+    app.command(rich_help_panel=DECISIONS, epilog="Example: runner todo -q || runner approvals")(todo)
+
+
+def todo(
+    *,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how many; exit with 1 when there are any.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """List everything that needs a person: calls to decide about, effects to settle. Oldest first."""
+    screen = Screen(json=json)
+    with connect() as client:
+        items = [_item(row) for row in objects_at(as_object(client.get("approvals")), "approvals")]
+    if json:
+        listed: list[Json] = [] if quiet else [*items]
+        screen.document({"count": len(items)} | ({} if quiet else {"items": listed}))
+    elif quiet:
+        screen.say(str(len(items)))
+    else:
+        show_todo(screen, items, now=now())
+    if quiet and items:
+        raise typer.Exit(1)
+
+
+def _item(approval: JsonObject) -> JsonObject:
+    """One thing to do, with the command that does it."""
+    ref = text_at(approval, "id")
+    unknown = text_at(approval, "state") == ApprovalState.UNKNOWN.value
+    kept = {key: approval.get(key) for key in ("id", "run", "agent", "tool", "sender", "why", "created", "expires")}
+    command = f"runner settle {ref} happened|not-happened" if unknown else f"runner approve {ref}"
+    return {"kind": "unknown" if unknown else "approval", **kept, "command": command}
