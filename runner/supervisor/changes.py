@@ -39,5 +39,7 @@ class Changes:
             wait = every if end is None else min(every, end - loop.time())
             if wait <= 0:
                 return None
+            # Not wait_for: before Python 3.12 it swallows a cancellation that comes together with the ring.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(bell.wait(), wait)
+                async with asyncio.timeout(wait):
+                    await bell.wait()
