@@ -16,7 +16,8 @@ setup: ## virtual environment, Docker Engine, sandbox image; leaves alone what i
 demo: setup ## the main job on the embedded default: a scripted model, no key
 	@$(BIN)/runner demo
 
-test: setup ## every test tier, real engine included; ARGS="…" go to pytest
+test: ## every test tier, real engine included; ARGS="…" go to pytest
+	@scripts/setup.sh --for-tests
 	@$(BIN)/python -m pytest $(ARGS)
 
 check: ## format, lint, types, who may import whom

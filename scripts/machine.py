@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,6 +34,18 @@ def can_install() -> bool:
 def systemd_runs() -> bool:
     """Whether systemd is this machine's init: a `systemctl` on the PATH proves nothing."""
     return Path("/run/systemd/system").is_dir()
+
+
+def compose() -> str | None:
+    """The command that is Docker Compose here: the client's plugin, else Debian's program of its own; None without either.
+
+    A client without the plugin takes `docker compose` for a wrong call: some print their usage and exit 0.
+    """
+    if shutil.which("docker"):
+        asked = subprocess.run(["docker", "compose", "version"], check=False, capture_output=True, text=True)
+        if asked.returncode == 0 and "version" in asked.stdout.lower().partition("\n")[0]:
+            return "docker compose"
+    return "docker-compose" if shutil.which("docker-compose") else None
 
 
 def is_true(value: str | None) -> bool:

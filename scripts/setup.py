@@ -1,4 +1,4 @@
-"""Everything runner needs on this machine, in order: environment, engine, mmdebstrap, sandbox image.
+"""Everything runner needs on this machine, in order: environment, engine, mmdebstrap, sandbox image; for its tests, Compose.
 
 Owns the order and the question before an engine is installed. Idempotent: what is there and current is left alone.
 """
@@ -41,6 +41,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/setup.sh", description="Prepare this machine and this clone for runner.")
     parser.add_argument("--yes", action="store_true", help="answer yes before an engine is installed (also: YES=1, CI=1)")
     parser.add_argument("--only-venv", action="store_true", help="the virtual environment and nothing else")
+    parser.add_argument("--for-tests", action="store_true", help="what the tests need besides: Docker Compose")
     options = parser.parse_args(arguments)
     yes = options.yes or machine.is_true(os.environ.get("YES")) or machine.is_true(os.environ.get("CI"))
     try:
@@ -48,20 +49,21 @@ def main(arguments: list[str]) -> int:
             if options.only_venv:
                 prepare_venv(1, 1)
             else:
-                _everything(yes=yes)
+                _everything(yes=yes, for_tests=options.for_tests)
     except SetupError as error:
         say(f"set-up: {error.what}\nhint: {error.hint}")
         return 1
     return 0
 
 
-def _everything(*, yes: bool) -> None:
+def _everything(*, yes: bool, for_tests: bool) -> None:
+    total = 5 if for_tests else 4
     answer = engine.ping(engine.address(os.environ))
     installs = not answer.alive and _must_install(answer)
     if installs:
         _ask(answer, yes=yes)
-    prepare_venv(1, 4)
-    step(2, 4, "Docker Engine")
+    prepare_venv(1, total)
+    step(2, total, "Docker Engine")
     if not answer.alive:
         began = time.monotonic()
         if installs:
@@ -69,8 +71,10 @@ def _everything(*, yes: bool) -> None:
         answer = engine.start()
         done("started", since=began)
     done(f"answers at {answer.where}, {answer.detail}")
-    _prepare_mmdebstrap(3, 4)
-    _build_image(4, 4)
+    _prepare_mmdebstrap(3, total)
+    _build_image(4, total)
+    if for_tests:
+        _prepare_compose(5, total)
 
 
 def _must_install(answer: engine.Answer) -> bool:
@@ -165,6 +169,18 @@ def _prepare_mmdebstrap(number: int, total: int) -> None:
         done("installed", since=began)
     else:
         done("missing; needed only to build the image: sudo apt-get install -y --no-install-recommends mmdebstrap")
+
+
+def _prepare_compose(number: int, total: int) -> None:
+    step(number, total, "Docker Compose, for the tests of the model's upstreams")
+    if found := machine.compose():
+        done(found)
+    elif machine.can_install():
+        began = time.monotonic()
+        machine.install(["docker-compose"], logs=LOGS)
+        done("installed", since=began)
+    else:
+        done("missing; those tests fail without it: sudo apt-get install -y --no-install-recommends docker-compose")
 
 
 def _build_image(number: int, total: int) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import secrets
-import shutil
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from runner.sandbox.engine import ImageInfo
+from scripts import machine
 from tests.helpers.supervisor_process import SupervisorProcess, labelled
 from tests.integration.upstream.stage import KEY, Double, Stage
 
@@ -21,15 +20,10 @@ LABEL = secrets.token_hex(8)
 
 @pytest.fixture(scope="session")
 def docker_compose_command() -> str:
-    """Compose as a plugin of the client where there is one, else Debian's program of its own.
-
-    A client without the plugin takes `docker compose` for a wrong call: some print their usage and exit 0.
-    """
-    asked = subprocess.run(["docker", "compose", "version"], capture_output=True, text=True, check=False)
-    if asked.returncode == 0 and "version" in asked.stdout.lower():
-        return "docker compose"
-    assert shutil.which("docker-compose"), "the model's upstreams are tested with Compose: make setup says how to get it"
-    return "docker-compose"
+    """Whatever is Compose here."""
+    found = machine.compose()
+    assert found is not None, "the model's upstreams are tested with Docker Compose, which make test installs or asks for"
+    return found
 
 
 @pytest.fixture(scope="session")

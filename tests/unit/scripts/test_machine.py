@@ -43,3 +43,26 @@ def test_without_root_nothing_is_installed_and_the_hint_says_how(tmp_path: Path,
         "run: sudo apt-get install -y --no-install-recommends mmdebstrap    then the same command again",
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("programs", "expected"),
+    [
+        ({}, None),
+        ({"docker": "exit 1"}, None),
+        ({"docker": "echo 'Usage:  docker [OPTIONS] COMMAND'"}, None),
+        ({"docker": "echo 'Usage:  docker [OPTIONS] COMMAND'", "docker-compose": "true"}, "docker-compose"),
+        ({"docker": "echo 'Docker Compose version v2.29.1'"}, "docker compose"),
+        ({"docker": "echo 'Docker Compose version v2.29.1'", "docker-compose": "true"}, "docker compose"),
+        ({"docker-compose": "true"}, "docker-compose"),
+    ],
+)
+def test_compose_is_what_says_its_version_and_not_a_client_that_prints_its_usage(
+    programs: dict[str, str], expected: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issue 3 item 4: a client without the plugin may exit 0."""
+    for name, line in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert machine.compose() == expected
