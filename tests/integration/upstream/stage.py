@@ -8,6 +8,8 @@ import urllib.request
 from dataclasses import dataclass, field
 from typing import Any
 
+from runner.api.client import Client, as_object
+from runner.model import JsonObject
 from tests.helpers.supervisor_process import SupervisorProcess
 
 #: A key as a provider would give out; whatever it is found in is a leak.
@@ -37,7 +39,9 @@ class Stage:
 
     def send(self, actions: str, name: str) -> str:
         """A run whose upstream does the next of `actions` at each request; the last one from then on."""
-        self.runs[name] = self.supervisor.send(f"play {actions} as {name}")
+        capture: JsonObject = {"agent": "tester", "note": f"play {actions} as {name}"}
+        with Client(self.supervisor.state / "control.sock") as client:
+            self.runs[name] = str(as_object(client.post("captures", body=capture))["run"])
         return self.runs[name]
 
     def ended(self, name: str) -> dict[str, Any]:
