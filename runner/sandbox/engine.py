@@ -25,6 +25,7 @@ from docker import APIClient as Client
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from runner.errors import SandboxError, SandboxUnavailableError
+from runner.sandbox.host import EngineInfo, parse_info
 
 __all__ = ["Attached", "Client", "Engine", "EngineInfo", "ImageInfo"]
 
@@ -39,19 +40,6 @@ _HEADERS = 16 * 1024
 _READ_AHEAD = 256 * 1024
 _HINT = "start the engine (`systemctl start docker`, or `dockerd` as root), or say where it is with DOCKER_HOST"
 _Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineInfo:
-    """What the host offers."""
-
-    version: str
-    api_version: str
-    runtimes: tuple[str, ...]
-    security: tuple[str, ...]  #: the engine's own words, such as "name=seccomp,profile=default"
-    cgroup_version: str
-    memory: int
-    cpus: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,15 +118,7 @@ class Engine:
     async def info(self) -> EngineInfo:
         """What the engine says of itself and its host."""
         facts, version = await self._read("ask the engine", lambda client: (client.info(), client.version()))
-        return EngineInfo(
-            version=str(version["Version"]),
-            api_version=str(version["ApiVersion"]),
-            runtimes=tuple(sorted(facts.get("Runtimes") or ())),
-            security=tuple(facts.get("SecurityOptions") or ()),
-            cgroup_version=str(facts.get("CgroupVersion", "1")),
-            memory=int(facts.get("MemTotal", 0)),
-            cpus=int(facts.get("NCPU", 0)),
-        )
+        return parse_info(facts, version)
 
     async def image(self, reference: str) -> ImageInfo | None:
         """An image by name or id; None when there is none."""

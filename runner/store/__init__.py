@@ -24,7 +24,7 @@ from runner.store.rows import (
 )
 
 if TYPE_CHECKING:
-    from runner.store.database import Connection, Engine, Store, keep
+    from runner.store.database import Connection, Engine, Look, Store, keep, look
 
 __all__ = [
     "ApprovalRow",
@@ -35,6 +35,7 @@ __all__ = [
     "Choices",
     "Connection",
     "Engine",
+    "Look",
     "ProfileRow",
     "RunRow",
     "SegmentRow",
@@ -42,6 +43,7 @@ __all__ = [
     "TranscriptRow",
     "VerdictRow",
     "keep",
+    "look",
 ]
 
 

@@ -13,17 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine, func, inspect, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from runner.errors import StoreError
 from runner.store import migrate, sqlite
+from runner.store.schema import agents
 
-__all__ = ["Connection", "Engine", "Store", "keep"]
+__all__ = ["Connection", "Engine", "Look", "Store", "keep", "look"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -133,6 +134,35 @@ class Store:
         if self._threads is None:
             raise StoreError("cannot use the database: it is not open")
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+class Look(NamedTuple):
+    """What can be said of a database without opening it for work. `agents`: how many have a uid of their own."""
+
+    state: Literal["absent", "elsewhere", "whole"]
+    agents: int = 0
+
+
+def look(url: str) -> Look:
+    """Examine a database, whoever uses it meanwhile; nothing in it is changed, and no other machine is asked.
+
+    Raises:
+        StoreError: It cannot be reached, is damaged, is not ours, or its schema is newer than this version.
+    """
+    with _as_store_error():
+        place = make_url(url)
+        if place.get_backend_name() != "sqlite" and place.host not in {None, "", "localhost", "127.0.0.1", "::1"}:
+            return Look("elsewhere")
+        if place.get_backend_name() == "sqlite" and not Path(place.database or "").exists():
+            return Look("absent")
+        engine = _connectable(url)
+        try:
+            with engine.connect() as conn:
+                migrate.refuse_newer(conn)
+                there = inspect(conn).has_table(agents.name)
+                return Look("whole", conn.execute(select(func.count()).select_from(agents)).scalar_one() if there else 0)
+        finally:
+            engine.dispose()
 
 
 def keep(conn: Connection, record: Record) -> None:

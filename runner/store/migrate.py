@@ -21,9 +21,8 @@ def upgrade(conn: Connection) -> None:
     Raises:
         StoreError: The schema is newer than this version, or its tables are not the ones it claims (L7).
     """
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-    _refuse_newer(conn, ScriptDirectory.from_config(config))
+    refuse_newer(conn)
+    config = _config()
     config.attributes["connection"] = conn
     command.upgrade(config, "head")
     missing = metadata.tables.keys() - set(inspect(conn).get_table_names())
@@ -34,8 +33,13 @@ def upgrade(conn: Connection) -> None:
     triggers.install(conn)
 
 
-def _refuse_newer(conn: Connection, script: ScriptDirectory) -> None:
-    known = {revision.revision for revision in script.walk_revisions()}
+def refuse_newer(conn: Connection) -> None:
+    """See that no later version of runner has changed the schema; changes nothing.
+
+    Raises:
+        StoreError: One has (L7).
+    """
+    known = {revision.revision for revision in ScriptDirectory.from_config(_config()).walk_revisions()}
     context = MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE})
     unknown = set(context.get_current_heads()) - known
     if unknown:
@@ -43,3 +47,9 @@ def _refuse_newer(conn: Connection, script: ScriptDirectory) -> None:
             f"cannot use the database: its schema {', '.join(sorted(unknown))} is newer than this version of runner",
             resolution="upgrade runner, or restore the backup that belongs to this version",
         )
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    return config
