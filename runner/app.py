@@ -19,6 +19,7 @@ from runner.sandbox import image as images
 from runner.sandbox.engine import Engine, ImageInfo
 from runner.settings import Settings, private_directory, socket_dir
 from runner.store import Store
+from runner.supervisor.agents import Agents
 from runner.supervisor.changes import Changes
 from runner.supervisor.clockwork import Clockwork
 from runner.supervisor.contexts import Contexts
@@ -94,6 +95,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     store=store,
                     engine=engine,
                     effects=effects,
+                    agents=Agents(store=store, clock=clock, ceiling=settings.max_policy),
                     endings=endings,
                     live=live,
                     changes=changes,

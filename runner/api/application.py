@@ -18,7 +18,8 @@ from runner.api.access import People, check_access, refuse_browsers
 from runner.api.ask import Ask, read_body
 from runner.api.errors import error_body
 from runner.api.peer import PEER, Peer
-from runner.api.routes import ROUTES, Route
+from runner.api.route import Route
+from runner.api.routes import ROUTES
 from runner.api.service import Service
 from runner.errors import NotFoundError, RunnerError, UsageError
 from runner.model import Json

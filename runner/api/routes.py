@@ -6,34 +6,19 @@ Owns which method of the service a request reaches. Handlers read their argument
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TypeAlias
 
 from runner.api.access import Access
+from runner.api.agent_routes import AGENT_ROUTES
 from runner.api.ask import Ask
 from runner.api.publishing import publishable
+from runner.api.route import SMALL, Route
 from runner.api.service import Service
 from runner.captures import BOUNDS, parse
 from runner.model import OWNER, Json
 
-Handler: TypeAlias = Callable[[Service, Ask], Awaitable[Json]]
-
-SMALL = 64 * 1024
 #: Events of one answer, unless the client says how many.
 EVENTS = 100
 _ANSWERS = {"happened": True, "not-happened": False}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """One operation. `cap` bounds the body in bytes; 0: there is none."""
-
-    method: str
-    path: str
-    access: Access
-    handler: Handler
-    cap: int = 0
 
 
 async def _status(service: Service, _: Ask) -> Json:
@@ -118,4 +103,5 @@ ROUTES: tuple[Route, ...] = (
     Route(method="GET", path="/v1/profiles", access=Access.READ, handler=_profiles),
     Route(method="POST", path="/v1/profiles", access=Access.OPERATE, handler=_publish, cap=SMALL),
     Route(method="GET", path="/v1/find/{ref}", access=Access.READ, handler=_find),
+    *AGENT_ROUTES,
 )

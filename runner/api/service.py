@@ -11,8 +11,45 @@ from runner.approvals import Approver
 from runner.model import Capture, JsonObject, Profile, Sender
 
 
+class Agents(Protocol):
+    """The owner's side of agents: profiles, verdicts saved for tools, the default policy."""
+
+    async def profile(self, name: str) -> JsonObject:
+        """A published profile as in the list, with `profile` whole and the owner's `choices` for its agent."""
+        ...
+
+    async def retire(self, name: str, *, who: Approver) -> JsonObject:
+        """Take an agent out of service; the answer is its row."""
+        ...
+
+    async def tools(self, agent: str) -> JsonObject:
+        """`{"agent", "strict", "policy", …, "tools": [{"name", "class", …, "saved", "verdict", "word"}]}`."""
+        ...
+
+    async def save(self, agent: str, tool: str, verdict: str, *, who: Approver) -> JsonObject:  # noqa: PLR0917 -- a sentence
+        """Save allow, ask or block for a tool: `{"agent", "tool", "saved", "note", "waiting"}`."""
+        ...
+
+    async def reset(self, agent: str, tool: str | None, *, who: Approver) -> JsonObject:
+        """Forget what is saved for a tool, or for all: `{"agent", "reset"}`."""
+        ...
+
+    async def policy(self) -> JsonObject:
+        """`{"policy", "set", "ceiling", "owner_ceiling", "host_ceiling"}`."""
+        ...
+
+    async def choose(self, policy: str, ceiling: str | None, *, who: Approver) -> JsonObject:
+        """Choose the owner's default; the answer is as of `policy`."""
+        ...
+
+
 class Service(Protocol):
     """Everything a person or program can ask of a running supervisor."""
+
+    @property
+    def agents(self) -> Agents:
+        """The owner's side of agents."""
+        ...
 
     async def status(self) -> JsonObject:
         """Version, pid, uptime, engine, image, runs by state, pending approvals, containers, model kind."""
@@ -46,12 +83,16 @@ class Service(Protocol):
         """The approval as soon as its version is another than `version`, or when the time is up."""
         ...
 
-    async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver) -> JsonObject:
-        """Carry the call out; the answer is the approval as it then is."""
+    async def approve(  # noqa: PLR0913 -- one decision, whole
+        self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None
+    ) -> JsonObject:
+        """Carry the call out, and save a verdict for its tool if asked to; the answer is the approval as it then is."""
         ...
 
-    async def deny(self, ref: str, *, reason: str | None, stop: bool, who: Approver) -> JsonObject:
-        """Refuse the call, and stop its run if asked to."""
+    async def deny(  # noqa: PLR0913 -- one decision, whole
+        self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None
+    ) -> JsonObject:
+        """Refuse the call, and stop its run or save a verdict for its tool if asked to."""
         ...
 
     async def settle(self, ref: str, *, happened: bool, reason: str | None, who: Approver) -> JsonObject:

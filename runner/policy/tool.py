@@ -90,6 +90,16 @@ class Tool:
         """Whether a strict run may run it unasked, its paths proven (C2)."""
         return self.tool_class is ToolClass.READ and self.reversible and not self.egress
 
+    def metadata(self) -> JsonObject:
+        """What is declared of it, as people and programs are shown it (R87)."""
+        return {
+            "name": self.name,
+            "class": self.tool_class.value,
+            "reversible": self.reversible,
+            "returns_untrusted": self.returns_untrusted,
+            "egress": self.egress,
+        }
+
     def json_schema(self) -> JsonObject:
         """JSON Schema of the input, as offered to the model and bound by the definition digest."""
         if self.arguments is None:

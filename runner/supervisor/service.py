@@ -20,12 +20,12 @@ from runner.fence import compose
 from runner.lifecycle import RUN_ENDS, ApprovalState
 from runner.model import Attempt, Capture, CaptureId, Digest, JsonObject, Profile, RunId, Sender, SenderKind
 from runner.profiles import from_json as profile_from_json
-from runner.profiles import to_json as profile_to_json
 from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import STATE_LABEL
 from runner.store import AuditRow, CaptureRow, Connection, RunRow, Store, captures, profiles, runs
 from runner.supervisor import queries
+from runner.supervisor.agents import Agents, profile_line, publish
 from runner.supervisor.changes import Changes
 from runner.supervisor.effects import Effects
 from runner.supervisor.endings import End, Ending, Endings
@@ -45,6 +45,7 @@ class Backstage:
     store: Store
     engine: Engine
     effects: Effects
+    agents: Agents
     endings: Endings
     live: Live
     changes: Changes
@@ -138,16 +139,27 @@ class SupervisorService:
 
         return await self._wait(look, seconds) or await self.approval(ref)
 
-    async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver) -> JsonObject:
-        """Say yes to exactly what was shown, and carry it out."""
+    @property
+    def agents(self) -> Agents:
+        """Profiles, saved verdicts, the owner's default."""
+        return self._on.agents
+
+    async def approve(  # noqa: PLR0913 -- one decision, whole
+        self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None
+    ) -> JsonObject:
+        """Say yes to exactly what was shown, and carry it out; `save` is kept as the tool's verdict with it."""
+        also = None if save is None else self._on.agents.with_decision(save, who=who)
         row = await self._on.store.query(approvals.find, ref)
-        await self._on.effects.approve(row.id, digest=Digest(digest), who=who, reason=reason)
+        await self._on.effects.approve(row.id, digest=Digest(digest), who=who, reason=reason, also=also)
         return await self.approval(row.id)
 
-    async def deny(self, ref: str, *, reason: str | None, stop: bool, who: Approver) -> JsonObject:
-        """Say no, and end the run where asked to."""
+    async def deny(  # noqa: PLR0913 -- one decision, whole
+        self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None
+    ) -> JsonObject:
+        """Say no, and end the run where asked to; `save` is kept as the tool's verdict with it."""
+        also = None if save is None else self._on.agents.with_decision(save, who=who)
         row = await self._on.store.query(approvals.find, ref)
-        await self._on.effects.deny(row.id, who=who, reason=reason)
+        await self._on.effects.deny(row.id, who=who, reason=reason, also=also)
         if stop:
             await self.stop(row.run, who=who, reason=reason or "stopped with a denial")
         return await self.approval(row.id)
@@ -188,7 +200,7 @@ class SupervisorService:
     async def profiles(self) -> list[JsonObject]:
         """Every agent's current profile."""
         found = await self._on.store.query(profiles.all)
-        return [_profile_line(profile_from_json(json.loads(row.text)), created=row.created) for row in found]
+        return [profile_line(row) for row in found]
 
     async def find(self, ref: str) -> JsonObject:
         """What an id of any kind names."""
@@ -241,24 +253,3 @@ class SupervisorService:
             conn, Attempt(run, row.segment, row.attempt), End(ending=Ending.CANCEL, reason=reason, by=by)
         )
 
-
-def publish(conn: Connection, profile: Profile, now: float, *, by: Approver | None = None) -> JsonObject:
-    """Store a profile by its digest and make it current."""
-    row = profiles.put(conn, json.dumps(profile_to_json(profile)), digest=profile.digest, name=profile.name, now=now, who=by)
-    return _profile_line(profile, created=row.created)
-
-
-def _profile_line(profile: Profile, *, created: float) -> JsonObject:
-    return {
-        "name": profile.name,
-        "digest": profile.digest,
-        "description": profile.description,
-        "model": profile.model,
-        "tools": list(profile.tools),
-        "strict": profile.strict,
-        "policy": None if profile.policy is None else profile.policy.value,
-        "cwd": str(profile.cwd),
-        "contacts": list(profile.contacts),
-        "allow_replies": profile.allow_replies,
-        "published": created,
-    }

@@ -10,7 +10,7 @@ from runner.model import Profile
 from runner.profiles import load
 from runner.resources import profiles_dir
 from runner.store import Connection, Store, meta
-from runner.supervisor.service import publish
+from runner.supervisor.agents import publish
 
 #: Beside the database: examples an operator may change and publish again.
 FOLDER = "agents"

@@ -15,6 +15,7 @@ from runner.api.server import ControlServer
 from runner.approvals import Approver
 from runner.errors import AlreadyDecidedError, DigestMismatchError, NotFoundError
 from runner.model import Capture, Json, JsonObject, Profile, Sender
+from tests.helpers.fake_agents import FakeAgents
 
 RUN = "r_0123456789abcdef"
 APPROVAL = "a_0123456789abcdef"
@@ -118,6 +119,7 @@ class FakeService:
             }
         ]
         self.asked: list[tuple[str, object]] = []
+        self.agents = FakeAgents(self.asked)
         self.event_rows = [an_event(1, "run.queue", "owner"), an_event(2, "run.claim", "supervisor")]
         self.happening: list[JsonObject] = []  #: events that come one by one, when somebody waits for the next
         self.slow = 0.05  #: seconds after which a wait without news gives up
@@ -173,19 +175,23 @@ class FakeService:
             self.approval_row |= {"state": "done", "outcome": "wrote 10 bytes"}
         return self._known(ref, self.approval_row)
 
-    async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver) -> JsonObject:
+    async def approve(
+        self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None
+    ) -> JsonObject:
         """Pending becomes executing."""
         self._decidable(ref)
         if digest != self.approval_row["digest"]:
             raise DigestMismatchError("cannot approve: this is not what is queued")
-        self.asked.append(("approve", (digest, reason, who)))
+        self.asked.append(("approve", (digest, reason, who)) if save is None else ("approve and save", (digest, save, who)))
         self.approval_row |= {"state": "executing"}
         return self.approval_row
 
-    async def deny(self, ref: str, *, reason: str | None, stop: bool, who: Approver) -> JsonObject:
+    async def deny(
+        self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None
+    ) -> JsonObject:
         """Pending becomes denied."""
         self._decidable(ref)
-        self.asked.append(("deny", (reason, stop, who)))
+        self.asked.append(("deny", (reason, stop, who)) if save is None else ("deny and save", (reason, save, who)))
         self.approval_row |= {"state": "denied"}
         return self.approval_row
 
