@@ -20,7 +20,7 @@ class RunState(Enum):
     HELD = "held"  #: the container waits for a person
     PARKED = "parked"  #: nothing but rows waits for a person
     REPLIED = "replied"  #: ended with a reply
-    FAILED = "failed"  #: ended without one; the reason is on record
+    FAILED = "failed"  #: ended without one; the reason is on record, and a person may let it go on
     CANCELLED = "cancelled"  #: stopped by a person
     LOST = "lost"  #: its supervisor died and the run cannot be resumed
 
@@ -34,6 +34,7 @@ class RunEvent(Enum):
     RELEASE = "release"
     PARK = "park"
     RESUME = "resume"
+    RETRY = "retry"
     REPLY = "reply"
     FAIL = "fail"
     CANCEL = "cancel"
@@ -102,6 +103,7 @@ RUN: Mapping[tuple[RunState, RunEvent], RunState] = {
     (_R.PARKED, _E.RESUME): _R.QUEUED,
     (_R.PARKED, _E.FAIL): _R.FAILED,
     (_R.PARKED, _E.CANCEL): _R.CANCELLED,
+    (_R.FAILED, _E.RETRY): _R.QUEUED,
 }
 
 _A, _V = ApprovalState, ApprovalEvent

@@ -41,6 +41,10 @@ async def _wait_run(service: Service, ask: Ask) -> Json:
     return await service.wait_run(ask.ref, version=ask.version, seconds=ask.seconds)
 
 
+async def _resume(service: Service, ask: Ask) -> Json:
+    return await service.resume(ask.ref)
+
+
 async def _stop(service: Service, ask: Ask) -> Json:
     return await service.stop(ask.ref, who=ask.who, reason=ask.text("reason"))
 
@@ -92,6 +96,7 @@ ROUTES: tuple[Route, ...] = (
     Route(method="GET", path="/v1/runs", access=Access.READ, handler=_runs),
     Route(method="GET", path="/v1/runs/{ref}", access=Access.READ, handler=_run),
     Route(method="GET", path="/v1/runs/{ref}/wait", access=Access.READ, handler=_wait_run),
+    Route(method="POST", path="/v1/runs/{ref}/resume", access=Access.OPERATE, handler=_resume, cap=SMALL),
     Route(method="POST", path="/v1/runs/{ref}/stop", access=Access.OPERATE, handler=_stop, cap=SMALL),
     Route(method="GET", path="/v1/approvals", access=Access.READ, handler=_approvals),
     Route(method="GET", path="/v1/approvals/{ref}", access=Access.READ, handler=_approval),

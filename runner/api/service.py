@@ -26,7 +26,7 @@ class Agents(Protocol):
         """`{"agent", "strict", "policy", …, "tools": [{"name", "class", …, "saved", "verdict", "word"}]}`."""
         ...
 
-    async def save(self, agent: str, tool: str, verdict: str, *, who: Approver) -> JsonObject:  # noqa: PLR0917 -- a sentence
+    async def save(self, agent: str, tool: str, verdict: str, *, who: Approver) -> JsonObject:
         """Save allow, ask or block for a tool: `{"agent", "tool", "saved", "note", "waiting"}`."""
         ...
 
@@ -83,13 +83,13 @@ class Service(Protocol):
         """The approval as soon as its version is another than `version`, or when the time is up."""
         ...
 
-    async def approve(  # noqa: PLR0913 -- one decision, whole
+    async def approve(
         self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None
     ) -> JsonObject:
         """Carry the call out, and save a verdict for its tool if asked to; the answer is the approval as it then is."""
         ...
 
-    async def deny(  # noqa: PLR0913 -- one decision, whole
+    async def deny(
         self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None
     ) -> JsonObject:
         """Refuse the call, and stop its run or save a verdict for its tool if asked to."""
@@ -105,6 +105,10 @@ class Service(Protocol):
 
     async def stop(self, ref: str, *, who: Approver, reason: str | None) -> JsonObject:
         """End a run; the answer is the run as it then is."""
+        ...
+
+    async def resume(self, ref: str) -> JsonObject:
+        """Let a failed run go on from its rows; the answer is the run as it then is."""
         ...
 
     async def publish(self, profile: Profile, *, who: Approver) -> JsonObject:

@@ -1,4 +1,4 @@
-"""runs, run show and stop."""
+"""runs, run show, run resume and stop."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ _Run = Annotated[str, typer.Argument(metavar="RUN", help="Id, or its beginning."
 def register(app: typer.Typer) -> None:
     """Add this file's commands."""
     app.command(rich_help_panel=CAPTURES, epilog="Example: runner runs --agent scribe --state held")(runs)
-    group = typer.Typer(no_args_is_help=True, help="Look at one run.")
+    group = typer.Typer(no_args_is_help=True, help="One run.")
     group.command(name="show", epilog="Example: runner run show r_7k3m9q")(show)
+    group.command(name="resume", epilog="Example: runner run resume r_7k3m9q")(resume)
     app.add_typer(group, name="run", rich_help_panel=CAPTURES)
     app.command(rich_help_panel=CAPTURES, epilog="Example: runner stop r_7k3m9q --reason 'wrong folder'")(stop)
 
@@ -49,6 +50,17 @@ def show(run: _Run, *, json: JsonFlag = False) -> None:
         screen.document(found)
     else:
         show_run(screen, found)
+
+
+def resume(run: _Run, *, json: JsonFlag = False) -> None:
+    """Let a failed run go on from its rows, in a fresh container."""
+    screen = Screen(json=json)
+    with connect() as client:
+        found = as_object(client.post("runs", need_ref(run), "resume", body={}))
+    if json:
+        screen.document(found)
+    else:
+        screen.say("run ", Styled(str(found.get("id")), "bold cyan"), " is ", state_part(str(found.get("state"))))
 
 
 def stop(run: _Run, *, reason: Reason = None, json: JsonFlag = False) -> None:

@@ -37,3 +37,12 @@ def advance(conn: Connection, run: RunId, *, now: float, enqueue: Enqueue) -> Ru
     if resumed is not None:
         enqueue(conn, Attempt(run, resumed.segment, resumed.attempt), agent=resumed.agent)
     return resumed
+
+
+def retry(conn: Connection, run: RunId, *, now: float, enqueue: Enqueue) -> RunRow | None:
+    """Let a failed run go on from its rows in a fresh container; None when it has not failed."""
+    row = runs.get(conn, run)
+    again = runs.move(conn, run, RunEvent.RETRY, now=now, to_segment=row.segment + 1, to_attempt=0, reason=None)
+    if again is not None:
+        enqueue(conn, Attempt(run, again.segment, again.attempt), agent=again.agent)
+    return again

@@ -31,7 +31,7 @@ from runner.supervisor.effects import Effects
 from runner.supervisor.endings import End, Ending, Endings
 from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
-from runner.supervisor.progress import Clock, Enqueue
+from runner.supervisor.progress import Clock, Enqueue, retry
 from runner.supervisor.views import approval_line, event_line, run_line, run_view
 
 #: Longest a client may have a request wait for a change; it asks again.
@@ -144,7 +144,7 @@ class SupervisorService:
         """Profiles, saved verdicts, the owner's default."""
         return self._on.agents
 
-    async def approve(  # noqa: PLR0913 -- one decision, whole
+    async def approve(
         self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None
     ) -> JsonObject:
         """Say yes to exactly what was shown, and carry it out; `save` is kept as the tool's verdict with it."""
@@ -153,7 +153,7 @@ class SupervisorService:
         await self._on.effects.approve(row.id, digest=Digest(digest), who=who, reason=reason, also=also)
         return await self.approval(row.id)
 
-    async def deny(  # noqa: PLR0913 -- one decision, whole
+    async def deny(
         self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None
     ) -> JsonObject:
         """Say no, and end the run where asked to; `save` is kept as the tool's verdict with it."""
@@ -191,6 +191,18 @@ class SupervisorService:
         self._on.changes.ring()
         if ended is None:
             raise UsageError(f"cannot stop {row.id}: it has already ended ({row.state.value})")
+        return await self.run(row.id)
+
+    async def resume(self, ref: str) -> JsonObject:
+        """Let a failed run go on: the model's upstream is back, the disk has room again, the image is built."""
+        row = await self._on.store.query(runs.find, ref)
+        again = await self._on.store.call(retry, row.id, now=self._on.clock(), enqueue=self._on.enqueue)
+        if again is None:
+            raise UsageError(
+                f"cannot resume {row.id}: it is {row.state.value}, and only a failed run can go on",
+                resolution="a parked run goes on by itself when its calls are decided",
+            )
+        self._on.changes.ring()
         return await self.run(row.id)
 
     async def publish(self, profile: Profile, *, who: Approver) -> JsonObject:
@@ -252,4 +264,3 @@ class SupervisorService:
         return self._on.endings.record_in(
             conn, Attempt(run, row.segment, row.attempt), End(ending=Ending.CANCEL, reason=reason, by=by)
         )
-

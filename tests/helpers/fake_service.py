@@ -175,9 +175,7 @@ class FakeService:
             self.approval_row |= {"state": "done", "outcome": "wrote 10 bytes"}
         return self._known(ref, self.approval_row)
 
-    async def approve(
-        self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None
-    ) -> JsonObject:
+    async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None) -> JsonObject:
         """Pending becomes executing."""
         self._decidable(ref)
         if digest != self.approval_row["digest"]:
@@ -186,9 +184,7 @@ class FakeService:
         self.approval_row |= {"state": "executing"}
         return self.approval_row
 
-    async def deny(
-        self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None
-    ) -> JsonObject:
+    async def deny(self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None) -> JsonObject:
         """Pending becomes denied."""
         self._decidable(ref)
         self.asked.append(("deny", (reason, stop, who)) if save is None else ("deny and save", (reason, save, who)))
@@ -217,6 +213,12 @@ class FakeService:
         """The run is cancelled."""
         self.asked.append(("stop", (reason, who)))
         self.run_row |= {"state": "cancelled"}
+        return self._known(ref, self.run_row)
+
+    async def resume(self, ref: str) -> JsonObject:
+        """The run is queued again."""
+        self.asked.append(("resume", ref))
+        self.run_row |= {"state": "queued"}
         return self._known(ref, self.run_row)
 
     async def publish(self, profile: Profile, *, who: Approver) -> JsonObject:
