@@ -90,8 +90,10 @@ class BoxTransport(Transport):
         self._reader = FrameReader(now=now, limits=limits or FrameLimits())
         self._write_lock = asyncio.Lock()
         self._open = False
+        self._broken = False  #: reading or writing has come to its end; the SDK has yet to hear of it and to close
+        self._closed = asyncio.Event()
         self._stderr = b""
-        self.failure: AgentProtocolError | None = None  #: why reading stopped, when the container broke a rule or off
+        self.failure: AgentProtocolError | None = None  #: why it broke, when it was the container's doing
 
     async def connect(self) -> None:
         """The container is already started and proven; nothing is left to do but to open the gate."""
@@ -101,18 +103,20 @@ class BoxTransport(Transport):
         """Send one line.
 
         Raises:
-            ProcessError: The transport is closed.
-            AgentProtocolError: The container does not take it.
+            ProcessError: The transport is closed, or the container does not take it and has been killed.
         """
+        answer = '"control_response"' in data[:100]  # a prompt may be long, and is no answer
         async with self._write_lock:
-            if not self._open:
-                raise ProcessError("cannot write to the agent: its stream is closed", exit_code=None)
-            try:
-                await self._stream.send(data.encode())
-            except SandboxError as error:
-                self._open = False
-                raise AgentProtocolError("cannot write to the agent: its stream broke off", details=str(error)) from None
-        self._note_answer(data)
+            if self._open:
+                await self._send(data.encode())
+        if not self._open:
+            if answer and self._broken:
+                # The SDK calls its handlers off when it closes. Until then each answer that fails would be a fault in the log:
+                # hundreds of them at a container's word.
+                await self._closed.wait()
+            raise ProcessError("cannot write to the agent: its stream is closed", exit_code=None)
+        if answer:
+            self._reader.answered(str(json.loads(data)["response"]["request_id"]))
 
     def read_messages(self) -> AsyncIterator[dict[str, Any]]:
         """Frames for the SDK, in order; ends with the container's output.
@@ -126,8 +130,8 @@ class BoxTransport(Transport):
     async def close(self) -> None:
         """Kill and remove the container, within a bound: the SDK's own shield has none."""
         self._open = False
-        with anyio.move_on_after(CLOSE_SECONDS):
-            await self._stream.destroy()
+        self._closed.set()
+        await self._destroy()
 
     def is_ready(self) -> bool:
         """Whether lines can be written."""
@@ -144,6 +148,7 @@ class BoxTransport(Transport):
     async def _read(self) -> AsyncIterator[dict[str, Any]]:
         try:
             while (chunk := await self._stream.receive()) is not None:
+                await asyncio.sleep(0)  # other runs' turn: with a container that pours, reading never waits by itself
                 if chunk.stream != "out":
                     self._reader.count(len(chunk.data))
                     self._stderr = (self._stderr + chunk.data)[-_STDERR_BYTES:]
@@ -152,12 +157,13 @@ class BoxTransport(Transport):
                     frame = await self._taken(line)
                     if frame is not None:
                         yield frame
+                        await asyncio.sleep(0)
         except (AgentProtocolError, SandboxError) as error:
-            self.failure = _protocol_error(error)
-            await self.close()
-            raise self.failure from None
+            raise await self._break(error) from None
         finally:
-            self._open = False
+            self._open, self._broken = False, True
+        if self.failure is not None:
+            raise self.failure
         code = await self._stream.exit_code(_EXIT_WAIT)
         if code != 0:
             raise ProcessError("the agent's process ended", exit_code=code, stderr=None)
@@ -182,9 +188,22 @@ class BoxTransport(Transport):
             raise AgentProtocolError("cannot store the agent's transcript: an entry is not an object")
         await self._mirror([json.dumps(entry) for entry in cast("list[dict[str, Json]]", entries)])
 
-    def _note_answer(self, line: str) -> None:
-        if '"control_response"' in line[:100]:  # a prompt may be long, and is no answer
-            self._reader.answered(str(json.loads(line)["response"]["request_id"]))
+    async def _send(self, data: bytes) -> None:
+        try:
+            await self._stream.send(data)
+        except SandboxError as error:
+            await self._break(error)
+
+    async def _break(self, error: AgentProtocolError | SandboxError) -> AgentProtocolError:
+        """Kill the container, since nothing more is read from it or written to it; the first cause."""
+        self._open, self._broken = False, True
+        self.failure = self.failure or _protocol_error(error)
+        await self._destroy()
+        return self.failure
+
+    async def _destroy(self) -> None:
+        with anyio.move_on_after(CLOSE_SECONDS):
+            await self._stream.destroy()
 
 
 def _protocol_error(error: AgentProtocolError | SandboxError) -> AgentProtocolError:

@@ -90,5 +90,5 @@ async def conversation(
         if task is not None:
             task.cancel()
             (broken,) = await asyncio.gather(task, return_exceptions=True)
-            if isinstance(broken, AssertionError):
+            if isinstance(broken, Exception):
                 raise broken

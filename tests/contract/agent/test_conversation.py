@@ -170,7 +170,7 @@ def test_a_container_that_takes_no_prompt_ends_the_conversation_by_its_name() ->
 
     error = refused(Deaf())
     assert isinstance(error, AgentProtocolError)
-    assert error.brief == "cannot write to the agent: its stream broke off"
+    assert error.brief == "cannot go on with the agent: its stream broke off"
 
 
 def test_a_store_that_fails_ends_the_conversation_with_its_own_error() -> None:

@@ -255,11 +255,35 @@ def test_a_container_that_does_not_take_a_line_is_not_written_to_again() -> None
         transport = a_transport(stream)
         await transport.connect()
         stream.deaf = SandboxError("cannot write to the container: it is gone")
-        with pytest.raises(AgentProtocolError, match="broke off"):
+        with pytest.raises(ProcessError):
             await transport.write('{"type": "user"}\n')
         stream.deaf = None
         with pytest.raises(ProcessError):
             await transport.write('{"type": "user"}\n')
+        assert (stream.sent, stream.destroyed) == ([], 1)
+        assert transport.failure is not None
+        assert transport.failure.brief == "cannot go on with the agent: its stream broke off"
+
+    asyncio.run(main())
+
+
+def test_an_answer_nobody_can_read_waits_to_be_called_off() -> None:
+    """Raised at once, each would be a fault in the log, hundreds of them at a container's word."""
+
+    async def main() -> None:
+        stream = MemoryStream()
+        transport = a_transport(stream)
+        await transport.connect()
+        stream.end(0)
+        await everything(transport)
+        line = '{"type": "control_response", "response": {"subtype": "success", "request_id": "a"}}\n'
+        answers = [asyncio.create_task(transport.write(line)) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        assert not any(answer.done() for answer in answers)
+        answers[0].cancel()
+        await transport.close()
+        found = await asyncio.gather(*answers, return_exceptions=True)
+        assert [type(error) for error in found] == [asyncio.CancelledError, ProcessError, ProcessError]
         assert stream.sent == []
 
     asyncio.run(main())
