@@ -28,6 +28,7 @@ RUN_MOVES = """
     running>held running>parked running>replied running>failed running>cancelled running>lost
     held>running held>parked held>failed held>cancelled held>lost
     parked>queued parked>failed parked>cancelled
+    failed>queued
 """
 APPROVAL_MOVES = """
     pending>approved pending>denied pending>expired pending>no_channel pending>cancelled pending>superseded
@@ -72,9 +73,15 @@ def test_every_state_can_be_reached_from_the_first(
 def test_nothing_leaves_an_end_and_everything_else_can_be_left(
     table: Mapping[tuple[Enum, Enum], Enum], ends: frozenset[Enum]
 ) -> None:
-    left = {before for before, _ in moves(table)}
-    states = left | {after for _, after in moves(table)}
-    assert states - left == ends
+    leaves = {(before, after) for (before, event), after in table.items() if event is not RunEvent.RETRY}
+    left = {before for before, _ in leaves}
+    assert (left | {after for _, after in leaves}) - left == ends
+
+
+def test_only_a_failed_run_can_be_retried_and_nothing_but_a_retry_leaves_it() -> None:
+    """Issue 3 item 4: whoever mended the cause lets it go on."""
+    assert sources(RUN, RunEvent.RETRY) == {RunState.FAILED: RunState.QUEUED}
+    assert [event for before, event in RUN if before is RunState.FAILED] == [RunEvent.RETRY]
 
 
 @pytest.mark.parametrize("state", [state for state in RunState if state not in RUN_ENDS])
