@@ -8,14 +8,16 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import typer
 
-from runner.api.client import Client
 from runner.errors import NotFoundError, RunnerError, UsageError
 from runner.model import Json, JsonObject
 from runner.settings import control_socket, load_settings
+
+if TYPE_CHECKING:
+    from runner.api.client import Client
 
 #: Panels of `runner --help`, in the order of the contract.
 SUPERVISOR, PROFILES, CAPTURES, DECISIONS, RECORD = "Supervisor", "Profiles", "Captures and runs", "Decisions", "Record"
@@ -33,6 +35,8 @@ class Reached(NamedTuple):
 
 def connect() -> Client:
     """A client of this host's supervisor, for a `with` block."""
+    from runner.api.client import Client  # noqa: PLC0415 - commands that need no supervisor start without its HTTP client
+
     return Client(control_socket(load_settings()))
 
 

@@ -75,6 +75,17 @@ def apply_directory(destination: Path, parts: Parts) -> None:
         raise _trouble(parts, error) from error
 
 
+def holds_anything(folder: Path) -> bool:
+    """Whether something lies in a directory; one that cannot be looked at counts as full (C9)."""
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
 def _make(beneath: Beneath, parts: Parts) -> None:
     for depth in range(1, len(parts) + 1):
         try:

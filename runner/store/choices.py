@@ -8,11 +8,8 @@ from sqlalchemy import Connection
 
 from runner.model import Json
 from runner.store import audit, codec, meta, verdicts
-from runner.store.chosen import Choices
+from runner.store.chosen import CEILING, POLICY, Choices
 from runner.store.rows import Approver
-
-#: Keys in `meta`; `offline` reads them too.
-POLICY, CEILING = "owner_policy", "owner_ceiling"
 
 
 def of_agent(conn: Connection, agent: str) -> Choices:

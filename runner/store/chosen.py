@@ -10,6 +10,8 @@ from runner.errors import StoreError
 from runner.model import Policy
 from runner.policy import PolicyContext, SavedVerdict
 
+#: Keys in `meta`.
+POLICY, CEILING = "owner_policy", "owner_ceiling"
 #: Loosest last (design.md §6).
 _LOOSENESS = (Policy.ASK, Policy.READ_ONLY, Policy.SKIP)
 

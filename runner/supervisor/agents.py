@@ -17,9 +17,9 @@ from runner.policy.judge import find_tool
 from runner.policy.matrix import Column
 from runner.profiles import from_json, to_json
 from runner.profiles.examples import EmptyDirectory
+from runner.sandbox.view import holds_anything
 from runner.store import ApprovalRow, Choices, Connection, ProfileRow, Store, VerdictRow, choices, profiles, verdicts
 from runner.store import approvals as rows
-from runner.supervisor.contexts import holds_anything
 from runner.supervisor.effects import Also
 from runner.supervisor.progress import Clock
 

@@ -6,13 +6,13 @@ cannot be read is an error, and an error in the gate is a refusal.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from runner.model import Policy, Sender
 from runner.paths import DirectoryView
 from runner.policy import PolicyContext
+from runner.sandbox.view import holds_anything
 from runner.store import Choices, Store, choices
 
 
@@ -57,11 +57,3 @@ class Contexts:
         base = PolicyContext(view=view, sender=sender.kind, tainted=True, sensitive=holds_anything(folder))
         return chosen.into(base, host=self.max_policy)
 
-
-def holds_anything(folder: Path) -> bool:
-    """Whether something lies in a directory; one that cannot be looked at counts as full."""
-    try:
-        with os.scandir(folder) as entries:
-            return next(entries, None) is not None
-    except OSError:
-        return True
