@@ -13,12 +13,16 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from runner.agent import bundled_cli
+from runner.api.client import Client
 from runner.api.server import ControlServer
+from runner.errors import RunnerError
 from runner.gateway import Patience, make_upstream
+from runner.model import JsonObject
 from runner.sandbox import image as images
 from runner.sandbox.engine import Engine, ImageInfo
-from runner.settings import Settings, private_directory, socket_dir
+from runner.settings import Settings, control_socket, private_directory, socket_dir
 from runner.store import Store
+from runner.supervisor import health
 from runner.supervisor.agents import Agents
 from runner.supervisor.changes import Changes
 from runner.supervisor.clockwork import Clockwork
@@ -27,6 +31,8 @@ from runner.supervisor.dispatch import Dispatch
 from runner.supervisor.drain import Drain
 from runner.supervisor.effects import Effects, Parts
 from runner.supervisor.endings import Endings
+from runner.supervisor.facts import gather
+from runner.supervisor.health import Check
 from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
 from runner.supervisor.lock import hold
@@ -39,6 +45,8 @@ from runner.supervisor.standing import StandingYes
 #: Containers at once: on this host, and of one agent.
 HOST_LIMIT = 8
 AGENT_LIMIT = 4
+#: Seconds in which an engine, or a supervisor, answers a person who asks how it is.
+ASK_PATIENCE = 10.0
 
 
 async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
@@ -150,6 +158,23 @@ async def show_image(settings: Settings) -> ImageInfo | None:
     """The sandbox image that runs would get; None when there is none."""
     async with Engine(host=settings.docker_host) as engine:
         return await images.image_info(engine)
+
+
+async def examine(settings: Settings) -> tuple[Check, ...]:
+    """Look at every prerequisite and live condition of a supervisor with these settings."""
+    status = await asyncio.to_thread(_status, settings)
+    async with Engine(host=settings.docker_host, deadline=ASK_PATIENCE) as engine:
+        owner = owner_label(settings.state_dir)
+        return health.examine(await gather(settings, engine, owner=owner, status=status))
+
+
+def _status(settings: Settings) -> JsonObject | None:
+    """What the supervisor that runs says of itself."""
+    try:
+        with Client(control_socket(settings), patience=ASK_PATIENCE) as client:
+            return client.record("status")
+    except RunnerError:
+        return None
 
 
 def owner_label(state_dir: Path) -> str:

@@ -24,6 +24,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "supervisor": ("serve", "status"),
     "background": ("up", "down"),
     "demo": ("demo",),
+    "doctor": ("doctor",),
     "image": ("image",),
     "profile": ("profile",),
     "tools": ("tools",),

@@ -21,7 +21,7 @@ from tests.unit.cli.conftest import Ran, spawn
 
 Run = Callable[..., Ran]
 COMMANDS = {
-    "serve", "up", "down", "status", "demo", "send", "runs", "run show", "stop", "watch", "todo", "approvals", "show",
+    "serve", "up", "down", "status", "demo", "doctor", "send", "runs", "run show", "stop", "watch", "todo", "approvals", "show",
     "approve", "deny", "settle", "log",
     "profile check", "profile publish", "profile list", "profile show", "image build", "image show",
 }  # fmt: skip
