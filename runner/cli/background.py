@@ -143,8 +143,11 @@ def _until(screen: Screen, look: Callable[[], int | None], word: str) -> int | N
 
 def _answers(settings: Settings) -> int | None:
     """The pid that the control socket tells; None when nobody answers there."""
+    path = control_socket(settings)
+    if not path.is_socket():
+        return None
     try:
-        with Client(control_socket(settings), patience=_PATIENCE) as client:
+        with Client(path, patience=_PATIENCE) as client:
             pid = client.record("status").get("pid")
     except RunnerError:
         return None

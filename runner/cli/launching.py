@@ -44,9 +44,9 @@ def launch(settings: Settings) -> Launched:
         SupervisorUnavailableError: No process could be started.
     """
     log = settings.state_dir / LOG
-    said = _open_log(log)
     environment = {**os.environ, "RUNNER_STATE_DIR": str(settings.state_dir), "RUNNER_MODEL": settings.model}
     try:
+        said = _open_log(log)
         if not _user_manager_answers():
             return Launched(log=log, said=said, ended=_detached(log, environment))
         name = unit_name(settings.state_dir)
