@@ -10,10 +10,12 @@ import asyncio
 import json
 import logging
 import shutil
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from runner.errors import SandboxError
+from runner.errors import RunnerError, SandboxError
 from runner.lifecycle import ApprovalState, RunState
 from runner.model import Attempt
 from runner.profiles import from_json
@@ -26,6 +28,7 @@ from runner.supervisor.endings import End, Ending, Endings
 from runner.supervisor.progress import Clock, Enqueue
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 #: Container lives of one run that may be interrupted by crashes before it is given up.
 MAX_SEGMENTS = 50
@@ -49,11 +52,21 @@ class Recovery:
         """Remove leftovers, settle interrupted effects, set runs going again."""
         await self._remove_leftovers()
         for row in await self.store.query(rows.list, states={ApprovalState.EXECUTING}):
-            await self.effects.find_out(row, await self._cwd(row))
+            await self._attend(self._find_out, row)
         for attempt in await self.store.call(self._end_attempts):
             _log.warning("attempt %s was interrupted; its run goes on from its rows", attempt)
         for row in await self.store.query(rows.list, states={ApprovalState.APPROVED}):
-            await self.effects.carry_out(row.id)
+            await self._attend(self.effects.carry_out, row.id)
+
+    async def _attend(self, do: Callable[[T], Awaitable[ApprovalRow]], what: T) -> None:
+        """One call that cannot be helped must not keep the supervisor from starting; it stays as it is, and is shown."""
+        try:
+            await do(what)
+        except RunnerError as error:
+            _log.error("a call that was interrupted could not be taken up: %s", error.diagnostics())
+
+    async def _find_out(self, row: ApprovalRow) -> ApprovalRow:
+        return await self.effects.find_out(row, await self._cwd(row))
 
     async def _remove_leftovers(self) -> None:
         """Containers and folders of former attempts. Without an engine there is nothing to remove them with, nor to run on."""
@@ -69,6 +82,7 @@ class Recovery:
 
     def _end_attempts(self, conn: Connection) -> tuple[Attempt, ...]:
         ended = []
+        queued = runs.list(conn, states={RunState.QUEUED})
         for row in runs.list(conn, states=_INTERRUPTED):
             attempt = Attempt(row.id, row.segment, row.attempt)
             if row.segment >= MAX_SEGMENTS:
@@ -79,7 +93,7 @@ class Recovery:
             ended.append(attempt)
         for left in segments.open_attempts(conn):
             segments.end(conn, left.run, left.segment, left.attempt, reason="interrupted", now=self.clock())
-        for row in runs.list(conn, states={RunState.QUEUED}):
+        for row in queued:
             self._queue_again(conn, row)
         return tuple(ended)
 

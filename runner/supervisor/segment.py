@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from runner.agent import (
     Session,
@@ -22,7 +22,14 @@ from runner.agent import (
     environment,
     user_message,
 )
-from runner.errors import AgentProtocolError, RunnerError, SandboxError, SandboxMismatchError, SandboxUnavailableError
+from runner.errors import (
+    AgentProtocolError,
+    RunnerError,
+    SandboxError,
+    SandboxMismatchError,
+    SandboxUnavailableError,
+    StoreError,
+)
 from runner.gateway import Gateway, UpstreamFactory
 from runner.model import Attempt
 from runner.sandbox.beneath import Beneath
@@ -45,10 +52,14 @@ from runner.supervisor.progress import Clock
 from runner.supervisor.resume import Restored, restore, worth_resuming
 
 _log = logging.getLogger(__name__)
+P = ParamSpec("P")
 
+#: Pause between two tries to write down what the database refused.
+AGAIN_SECONDS = 1.0
 #: How long a container that is to be parked may take to mirror the turn that waits.
 MIRROR_SECONDS = 3.0
 _TRIES = 3
+_STOPPING = End(ending=Ending.PARK, reason="the supervisor stops")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +106,7 @@ class Conductor:
             self._around.live.remove(segment)
 
     async def _conduct(self, attempt: Attempt, segment: LiveSegment, folder: Path) -> None:
-        run = None if self._closing else await self._around.store.call(self._claim, attempt)
+        run = None if self._closing else await self._insist(self._claim, attempt)
         if run is None:
             _log.info("attempt %s is not taken: it is stale, or the supervisor stops", attempt)
             return
@@ -111,8 +122,24 @@ class Conductor:
         except Exception:  # noqa: BLE001 -- the supervisor's edge, one of the two
             _log.exception("attempt %s broke off", attempt)
             end = End(ending=Ending.FAIL, reason="the supervisor met a fault of its own; its log has the details")
-        await self._around.endings.record(attempt, end)
+        await self._insist(self._around.endings.record_in, attempt, end)
         self._around.changes.ring()
+
+    async def _insist(
+        self, write: Callable[Concatenate[Connection, P], RunRow | None], *args: P.args, **kw: P.kwargs
+    ) -> RunRow | None:
+        """Write beginning or end until the database takes it: a full disk may have room again, and who else would try?
+
+        A supervisor that stops leaves it to the next one's recovery.
+        """
+        while True:
+            try:
+                return await self._around.store.call(write, *args, **kw)
+            except StoreError as error:
+                _log.error("cannot write down an attempt's beginning or end: %s", error.brief)
+                if self._closing:
+                    return None
+            await asyncio.sleep(AGAIN_SECONDS)
 
     async def _attempted(self, attempt: Attempt, run: RunRow, *, segment: LiveSegment, folder: Path) -> End:
         around = self._around
@@ -121,6 +148,8 @@ class Conductor:
         try:
             restored = await around.store.call(restore, attempt, run, prompt=user_message(facts.message), clock=around.clock)
             await asyncio.to_thread(lay_out, folder, facts, restored)
+            if segment.park.is_set():
+                return _STOPPING
             return await self._with_view(facts.still_open(restored), image, folder=folder, restored=restored, segment=segment)
         finally:
             await asyncio.to_thread(_clear, folder)
@@ -171,7 +200,7 @@ class Conductor:
         talk = asyncio.create_task(session.run(message_of(facts, restored)))
         others: dict[asyncio.Task[Any], Callable[[], End]] = {
             _task(segment.stop.wait()): lambda: End(ending=Ending.CANCEL, reason="stopped by a person"),
-            _task(segment.park.wait()): lambda: End(ending=Ending.PARK, reason="the supervisor stops"),
+            _task(segment.park.wait()): lambda: _STOPPING,
             _task(desk.doomed.wait()): lambda: End(ending=Ending.FAIL, reason=desk.doom),
         }
         patience = _task(until_impatient(around.store, facts.attempt.run, facts.profile, changes=around.changes))
