@@ -177,9 +177,14 @@ def test_the_same_holds_when_ids_repeat_within_a_turn_and_from_turn_to_turn(
     check(resume(mirror[:cut], told, a_scribe(), prompt=PROMPT), every_turn)
 
 
-@given(turns(CALLS), st.data())
+@given(
+    st.lists(st.lists(CALLS, min_size=1, max_size=5, unique_by=lambda call: call.wire_id), min_size=1, max_size=4), st.data()
+)
 def test_resuming_again_and_again_changes_nothing_more(every_turn: list[list[Call]], data: st.DataObject) -> None:
-    """A crash right after the lines were stored, as often as it likes."""
+    """A crash right after the lines were stored, as often as it likes.
+
+    Within a turn ids are unique here: of two calls with one id and one result nobody can say which has it.
+    """
     mirror = whole_mirror(every_turn, data.draw(st.permutations(range(5))))
     cut = data.draw(st.integers(0, len(mirror)))
     told = [[call.told() for call in turn] for turn in every_turn]
