@@ -68,6 +68,7 @@ def look(text: str, want: Want = Want.NEW_OR_EXISTING_FILE) -> str:
         ("dangling", "/workspace/sub/nothing"),
         ("absent", "/workspace/absent"),
         ("absent/x/..", "/workspace/absent"),
+        ("x" * 255, "/workspace/" + "x" * 255),
         ("a/" * 2041 + "bc", "/workspace/" + "a/" * 2041 + "bc"),
         ("absent/deep/new.txt", "/workspace/absent/deep/new.txt"),
         ("/workspace/~", "/workspace/~"),
