@@ -5,6 +5,7 @@ Owns the one rule that `profile check`, `profile publish` and the supervisor sha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,14 +22,18 @@ class Checked(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def examine(path: Path) -> Checked:
+def examine(path: Path, *, others: Iterable[Profile] = ()) -> Checked:
     """Load a profile and look at it.
+
+    Args:
+        path: Its file.
+        others: Published profiles; their directories should be other ones (R62).
 
     Raises:
         ProfileError: It does not load.
     """
     profile = load(path, shipped=path.resolve().parent == profiles_dir())
-    return Checked(profile, check(profile))
+    return Checked(profile, check(profile, others=others))
 
 
 def publishable(path: Path) -> Profile:

@@ -48,9 +48,16 @@ def approve(  # noqa: PLR0913 - each is a flag of the contract
     digest: Annotated[str | None, typer.Option(metavar="DIGEST", help="The full digest of what you saw.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask; needs --digest.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the outcome and show it.")] = False,
+    always: Annotated[
+        bool, typer.Option("--always", help="Let this tool of this agent run from now on, without asking.")
+    ] = False,
+    ask: Annotated[bool, typer.Option("--ask", help="Have this tool of this agent ask from now on, under any policy.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Show a call whole, ask, and have the supervisor carry it out."""
+    """Show a call whole, ask, and have the supervisor carry it out.
+
+    --always counts only where strict is off, never for a contact, and not while untrusted content could be carried out.
+    """
     screen = Screen(json=json)
     asked = yes or digest is not None or not screen.interactive or json
     if asked and not (yes and digest):
@@ -60,13 +67,17 @@ def approve(  # noqa: PLR0913 - each is a flag of the contract
         )
     if digest and len(ids) != 1:
         raise UsageError("cannot approve several with one digest: a digest fits one call", resolution="approve them one by one")
+    if always and ask:
+        raise UsageError("cannot save two verdicts: --always or --ask", resolution="leave one of them out")
+    save = "allow" if always else "ask" if ask else None
     worst = 0
     with connect() as client:
         for ref in [reach(client, ref, "approval").id for ref in ids]:
             seen = digest or ask_person(screen, client, ref)
-            worst = max(
-                worst, _release(screen, client, ref=ref, body={"digest": seen, "reason": reason}, wait=wait) if seen else 1
-            )
+            body: JsonObject = {"digest": seen, "reason": reason}
+            if save is not None:
+                body["verdict"] = save
+            worst = max(worst, _release(screen, client, ref=ref, body=body, wait=wait) if seen else 1)
     if worst:
         raise typer.Exit(worst)
 
@@ -76,6 +87,7 @@ def deny(
     *,
     reason: Reason = None,
     stop: Annotated[bool, typer.Option("--stop", help="End the run too.")] = False,
+    block: Annotated[bool, typer.Option("--block", help="Refuse every call of this tool of this agent from now on.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Refuse a call; the agent is told, and goes on without it."""
@@ -83,13 +95,17 @@ def deny(
     done: list[Json] = []
     with connect() as client:
         for ref in [reach(client, ref, "approval").id for ref in ids]:
-            found = as_object(client.post("approvals", ref, "deny", body={"reason": reason, "stop": stop}))
+            body: JsonObject = {"reason": reason, "stop": stop}
+            if block:
+                body["verdict"] = "block"
+            found = as_object(client.post("approvals", ref, "deny-and-save" if block else "deny", body=body))
             done.append(found)
             if not json:
                 what = tool_name(text_at(found, "tool"))
                 screen.say(
                     Styled("denied ", "bold red"), f"{what} ", Styled(ref, "cyan"), "; its run is stopped" if stop else ""
                 )
+                _say_saved(screen, found)
     if json:
         screen.document(done[0] if len(done) == 1 else {"approvals": done})
 
@@ -148,6 +164,14 @@ def ask_person(screen: Screen, client: Client, ref: str) -> str | None:
     return None
 
 
+def _say_saved(screen: Screen, found: JsonObject) -> None:
+    """The verdict that was saved with a decision, and what not to expect of it (R144)."""
+    if saved := text_at(found, "saved"):
+        screen.say("  ", Styled("saved", "dim", 9), f"{saved} for {text_at(found, 'tool')} of {text_at(found, 'agent')}")
+    if note := text_at(found, "note"):
+        screen.progress(Styled("note: ", "yellow"), note)
+
+
 def _typed() -> str | None:
     """One line typed after the question was on screen; None at the end of input."""
     time.sleep(ARM_DELAY)
@@ -158,7 +182,7 @@ def _typed() -> str | None:
 
 def _release(screen: Screen, client: Client, *, ref: str, body: JsonObject, wait: bool) -> int:
     """Have it carried out, say what was released (K3), and the exit code of what came of it."""
-    found = as_object(client.post("approvals", ref, "approve", body=body))
+    saved = found = as_object(client.post("approvals", ref, "approve-and-save" if "verdict" in body else "approve", body=body))
     if wait:
         found = follow_approval(client, ref)
     state = text_at(found, "state")
@@ -170,6 +194,7 @@ def _release(screen: Screen, client: Client, *, ref: str, body: JsonObject, wait
     screen.say(Styled("approved ", "bold green"), f"{tool_name(text_at(found, 'tool'))} ", Styled(ref, "cyan"), target)
     screen.say("  ", Styled("digest", "dim", 9), text_at(found, "digest") or str(body["digest"]))
     screen.say("  ", Styled("state", "dim", 9), Styled(state, "green" if state == ApprovalState.DONE.value else "yellow"))
+    _say_saved(screen, saved)
     outcome = found.get("outcome")
     if wait and outcome:
         screen.lines(show_fields(outcome if isinstance(outcome, dict) else {"outcome": outcome}, width=screen.width))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -26,6 +26,8 @@ from runner.profiles.tools import ToolList, check_patterns, parse_tools
 from runner.profiles.wire import HIDE_DEFAULTS, MAX_PROMPT, ProfileTable
 
 _KERNEL = ("proc", "dev", "sys")
+#: Keys whose meaning can be checked whatever the others are.
+_BY_THEMSELVES = frozenset({"cwd", "tools", "read", "hide", "unprotect", "contacts"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,9 @@ def build(table: ProfileTable, *, base: Path, shipped: bool, prompt: str) -> Pro
     return replace(profile, digest=profile_digest(profile))
 
 
-def _problems(table: ProfileTable, *, base: Path, shipped: bool, prompt: str) -> Iterator[Problem]:
+def _problems(
+    table: ProfileTable, *, base: Path, shipped: bool, prompt: str, only: Collection[str] | None = None
+) -> Iterator[Problem]:
     checks: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("cwd", lambda: _cwd(table.cwd, base=base, shipped=shipped)),
         ("tools", lambda: parse_tools(table.tools)),
@@ -78,10 +82,27 @@ def _problems(table: ProfileTable, *, base: Path, shipped: bool, prompt: str) ->
         ("system_prompt", lambda: _check_prompt(prompt)),
     )
     for key, check in checks:
+        if only is not None and key not in only:
+            continue
         try:
             check()
         except ValueError as error:
             yield Problem(key=key, message=str(error))
+
+
+def further_problems(document: Mapping[str, Any], failed: Collection[str], *, base: Path, shipped: bool) -> tuple[Problem, ...]:
+    """What is wrong with the keys that have the right form, though others have not: a person wants to hear all at once.
+
+    Args:
+        document: The TOML as parsed.
+        failed: Keys whose form is wrong already.
+        base: As for `build`.
+        shipped: As for `build`.
+    """
+    sound = {key: value for key, value in document.items() if key not in failed and key in _BY_THEMSELVES}
+    table = ProfileTable.model_construct(**sound)
+    found = _problems(table, base=base, shipped=shipped, prompt="-", only=sound)
+    return tuple(found)
 
 
 def _check_prompt(prompt: str) -> None:

@@ -12,6 +12,8 @@ from runner.policy.tool import Tool
 from runner.profiles.survey import Survey, survey
 from runner.profiles.wire import HIDE_DEFAULTS
 
+_DEDICATED = "make a directory that belongs to this agent alone, and name it in cwd"
+
 
 class Level(Enum):
     """How much a finding matters."""
@@ -28,6 +30,7 @@ class Finding:
     level: Level
     key: str
     message: str
+    fix: str = ""  #: what to do about it
 
 
 def check(profile: Profile, *, surveyed: Survey | None = None, others: Iterable[Profile] = ()) -> tuple[Finding, ...]:
@@ -47,49 +50,83 @@ def _tools(profile: Profile) -> Iterator[Finding]:
     for name in profile.tools:
         tool: Tool = TOOLS.get(name) or unknown_tool(name)
         if tool.unconfined and profile.allow_unconfined_tools:
-            yield _warning("tools", f"{name} is unconfined: what it does is not bound by cwd; every call waits in strict mode")
+            yield _warning(
+                "tools",
+                f"{name} is unconfined: what it does is not bound by cwd; every call waits in strict mode",
+                fix=f"take {name} off the list unless the agent is of no use without it",
+            )
         elif tool.unconfined:
-            yield _error("tools", f"{name} is unconfined; a published profile needs allow_unconfined_tools = true for it")
+            yield _error(
+                "tools",
+                f"{name} is unconfined; a published profile needs allow_unconfined_tools = true for it",
+                fix=f"take {name} off the list, or set allow_unconfined_tools = true",
+            )
         if name in TOOLS and not tool.available:
-            yield _warning("tools", f"{name} is not available yet: every call is refused")
+            yield _warning("tools", f"{name} is not available yet: every call is refused", fix=f"take {name} off the list")
     narrowed = [scope.tool for scope in profile.scopes if scope.only]
     for name in sorted({name for name in narrowed if narrowed.count(name) > 1}):
         yield _warning(
-            "tools", f"{name} has several entries with patterns; a path must fit all of them: list alternatives in one"
+            "tools",
+            f"{name} has several entries with patterns; a path must fit all of them: list alternatives in one",
+            fix=f'write one entry, such as "{name}(a/**, b/**)"',
         )
 
 
 def _settings(profile: Profile) -> Iterator[Finding]:
     if not profile.strict:
-        yield _warning("strict", "strict is off: tools that the policy covers run without anyone being asked")
+        yield _warning(
+            "strict", "strict is off: tools that the policy covers run without anyone being asked", fix="set strict = true"
+        )
     if profile.allow_replies:
-        yield _warning("allow_replies", "replies go out without review")
+        yield _warning("allow_replies", "replies go out without review", fix="set allow_replies = false")
     if profile.policy is Policy.SKIP:
-        yield _warning("policy", "skip approves by itself what it covers; for captures the agent counts as self-approving")
+        yield _warning(
+            "policy",
+            "skip approves by itself what it covers; for captures the agent counts as self-approving",
+            fix='set policy = "read_only"',
+        )
     if profile.allow_hard_links:
-        yield _warning("allow_hard_links", "a hard link can bring a file from outside cwd into the snapshot")
+        yield _warning(
+            "allow_hard_links",
+            "a hard link can bring a file from outside cwd into the snapshot",
+            fix="set allow_hard_links = false, and copy files instead of linking them",
+        )
     if profile.unprotect:
-        yield _warning("unprotect", f"writes to {', '.join(profile.unprotect)} can give power later")
+        yield _warning(
+            "unprotect", f"writes to {', '.join(profile.unprotect)} can give power later", fix="take out what is not needed"
+        )
     dropped = [pattern for pattern in HIDE_DEFAULTS if pattern not in profile.hide]
     if dropped:
-        yield _warning("hide", f"the default set is not hidden: {', '.join(dropped)}")
+        yield _warning("hide", f"the default set is not hidden: {', '.join(dropped)}", fix="set hide_defaults = true")
 
 
 def _directory(profile: Profile, seen: Survey, others: Iterable[Profile]) -> Iterator[Finding]:
     if not seen.found:
-        yield _error("cwd", "the directory does not exist")
+        yield _error("cwd", "the directory does not exist", fix=f"mkdir {profile.cwd}")
         return
     if len(seen.real.parts) < 2 or seen.real.parts[1] in ("proc", "sys", "dev"):
-        yield _error("cwd", "the directory leads to the root, /proc, /sys or /dev")
+        yield _error("cwd", "the directory leads to the root, /proc, /sys or /dev", fix=_DEDICATED)
     for home in seen.homes:
-        yield _warning("cwd", f"it is or contains the home directory {home}: use a dedicated directory")
+        yield _warning("cwd", f"it is or contains the home directory {home}: use a dedicated directory", fix=_DEDICATED)
     yield from _sharing(profile, others)
     if seen.worktree:
-        yield _warning("cwd", "it is a git worktree: history and configuration may hold secrets")
+        yield _warning(
+            "cwd",
+            "it is a git worktree: history and configuration may hold secrets",
+            fix='hide = [".git/"], or a copy without .git',
+        )
     if seen.files > profile.snapshot.max_files or seen.size > profile.snapshot.max_bytes:
-        yield _error("snapshot", f"{_amount(seen)} are more than the snapshot may hold: narrow `read` or raise the caps")
+        yield _error(
+            "snapshot",
+            f"{_amount(seen)} are more than the snapshot may hold: narrow `read` or raise the caps",
+            fix='read = ["docs/**"], or snapshot.max_bytes and snapshot.max_files',
+        )
     if seen.likely_secrets:
-        yield _warning("hide", f"named like secrets and not hidden: {', '.join(seen.likely_secrets)}")
+        yield _warning(
+            "hide",
+            f"look like secrets and are not hidden: {', '.join(seen.likely_secrets)}",
+            fix="move them away, or add them to hide",
+        )
 
 
 def _sharing(profile: Profile, others: Iterable[Profile]) -> Iterator[Finding]:
@@ -97,9 +134,11 @@ def _sharing(profile: Profile, others: Iterable[Profile]) -> Iterator[Finding]:
         if other.name == profile.name:
             continue
         if other.cwd == profile.cwd or other.cwd in profile.cwd.parents:
-            yield _warning("cwd", f"it is shared with the agent {other.name}: use a dedicated directory")
+            yield _warning("cwd", f"it is shared with the agent {other.name}: use a dedicated directory", fix=_DEDICATED)
         elif profile.cwd in other.cwd.parents:
-            yield _warning("cwd", f"it contains the directory of the agent {other.name}: use a dedicated directory")
+            yield _warning(
+                "cwd", f"it contains the directory of the agent {other.name}: use a dedicated directory", fix=_DEDICATED
+            )
 
 
 def _readers(profile: Profile, seen: Survey) -> Iterator[Finding]:
@@ -110,7 +149,7 @@ def _readers(profile: Profile, seen: Survey) -> Iterator[Finding]:
     for contact in profile.contacts:
         yield _note("contacts", f"captures of {contact} can make the agent read {_amount(seen)}")
     if seen.hidden:
-        yield _note("hide", f"{seen.hidden} files are left out by `read` and `hide`")
+        yield _note("hide", f"{seen.hidden} files are left out by `read` and `hide`{_some(seen.left_out, seen.hidden)}")
     if seen.special or seen.hard_links:
         yield _note("cwd", f"{seen.special} links or special files and {seen.hard_links} hard links are treated apart")
 
@@ -120,12 +159,18 @@ def _amount(seen: Survey) -> str:
     return f"{more}{seen.files} files ({seen.size / 1024**2:.1f} MiB)"
 
 
-def _error(key: str, message: str) -> Finding:
-    return Finding(level=Level.ERROR, key=key, message=message)
+def _some(names: tuple[str, ...], count: int) -> str:
+    if not names:
+        return ""
+    return f": {', '.join(names)}{' …' if count > len(names) else ''}"
 
 
-def _warning(key: str, message: str) -> Finding:
-    return Finding(level=Level.WARNING, key=key, message=message)
+def _error(key: str, message: str, *, fix: str) -> Finding:
+    return Finding(level=Level.ERROR, key=key, message=message, fix=fix)
+
+
+def _warning(key: str, message: str, *, fix: str) -> Finding:
+    return Finding(level=Level.WARNING, key=key, message=message, fix=fix)
 
 
 def _note(key: str, message: str) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import stat
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ from pydantic import ValidationError
 
 from runner.errors import ProfileError
 from runner.model import Profile
-from runner.profiles.build import Problem, ProblemsError, build
+from runner.profiles.build import Problem, ProblemsError, build, further_problems
 from runner.profiles.wire import MAX_PROMPT, ProfileTable
 from runner.resources import profiles_dir
 
 MAX_FILE = 256 * 1024
 
+_KEYS = tuple(field.alias or name for name, field in ProfileTable.model_fields.items())
 _KEY = re.compile(r"\s*([A-Za-z_]+)\s*=")
 _TABLE = re.compile(r"\s*\[\[?\s*([A-Za-z_]+)\s*\]\]?")
 
@@ -61,7 +63,9 @@ def parse(text: str, *, base: Path, name_hint: str = "profile", shipped: bool = 
         prompt = _prompt(table, base)
         return build(table, base=base, shipped=shipped, prompt=prompt)
     except ValidationError as error:
-        problems = tuple(_problem(dict(item)) for item in error.errors(include_url=False, include_context=False))
+        formal = tuple(_problem(dict(item)) for item in error.errors(include_url=False, include_context=False))
+        failed = {problem.key.partition(".")[0] for problem in formal}
+        problems = (*formal, *further_problems(document, failed, base=base, shipped=shipped))
     except ProblemsError as error:
         problems = error.problems
     raise _problems_error(name_hint, text, problems)
@@ -97,12 +101,17 @@ def _problem(item: dict[str, Any]) -> Problem:
     message = str(item["msg"]).removeprefix("Value error, ")
     key = ".".join(str(part + 1) if isinstance(part, int) else part for part in item["loc"])
     if item["type"] == "extra_forbidden":
-        message = "there is no such key"
+        message = f"there is no such key{_meant(str(item['loc'][-1]))}"
     return Problem(key=key or "system_prompt", message=f"{message[:1].lower()}{message[1:]}")
 
 
+def _meant(name: str) -> str:
+    close = get_close_matches(name, _KEYS, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
 def _problems_error(name: str, text: str, problems: tuple[Problem, ...]) -> ProfileError:
-    lines = [f"{name}{_place(text, problem.key)}: {problem.key}: {problem.message}" for problem in problems]
+    lines = [f"{name}{_suffix(line_of(text, problem.key))}: {problem.key}: {problem.message}" for problem in problems]
     first = problems[0]
     return ProfileError(
         f"cannot use profile {name}: {first.key}: {first.message}",
@@ -119,18 +128,23 @@ def _brief(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
-def _place(text: str, key: str) -> str:
-    """`:line` of a key, where it can be found by a plain look at the text."""
+def _suffix(line: int | None) -> str:
+    return "" if line is None else f":{line}"
+
+
+def line_of(text: str, key: str) -> int | None:
+    """The line on which a key of a profile stands, where a plain look at the text finds it."""
     parts = key.split(".")
     table, wanted = ("", parts[0]) if len(parts) == 1 else (parts[0], parts[-1])
-    current, fallback = "", ""
+    current = ""
+    fallback: int | None = None
     for number, line in enumerate(text.splitlines(), start=1):
         header, entry = _TABLE.match(line), _KEY.match(line)
         if header is not None:
             current = header.group(1)
-            fallback = fallback or (f":{number}" if current == parts[0] else "")
+            fallback = fallback or (number if current == parts[0] else None)
         elif entry is not None and current == table and entry.group(1) == wanted:
-            return f":{number}"
+            return number
         elif entry is not None and current == "" and entry.group(1) == parts[0]:
-            fallback = fallback or f":{number}"
+            fallback = fallback or number
     return fallback

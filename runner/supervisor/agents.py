@@ -85,6 +85,18 @@ class Agents:
 
         return also
 
+    async def said(self, agent: str, tool: str, verdict: str | None) -> JsonObject:
+        """What to say of a verdict that was saved with a decision; nothing where none was."""
+        if verdict is None:
+            return {}
+        return await self.store.query(self._said, agent, tool, _word(verdict))
+
+    def _said(self, conn: Connection, agent: str, tool: str, word: SavedVerdict) -> JsonObject:  # noqa: PLR0917
+        try:
+            return self._note(conn, _current(conn, agent), tool, word)
+        except NotFoundError:
+            return {"saved": word.value, "note": f"{agent} is retired: it binds the runs under way", "waiting": []}
+
     def _profile(self, conn: Connection, name: str) -> JsonObject:
         row = profiles.current(conn, name)
         chosen = choices.of_agent(conn, name)

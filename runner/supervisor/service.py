@@ -144,25 +144,21 @@ class SupervisorService:
         """Profiles, saved verdicts, the owner's default."""
         return self._on.agents
 
-    async def approve(
-        self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None
-    ) -> JsonObject:
+    async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None) -> JsonObject:
         """Say yes to exactly what was shown, and carry it out; `save` is kept as the tool's verdict with it."""
         also = None if save is None else self._on.agents.with_decision(save, who=who)
         row = await self._on.store.query(approvals.find, ref)
         await self._on.effects.approve(row.id, digest=Digest(digest), who=who, reason=reason, also=also)
-        return await self.approval(row.id)
+        return {**await self.approval(row.id), **await self._on.agents.said(row.agent, row.tool, save)}
 
-    async def deny(
-        self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None
-    ) -> JsonObject:
+    async def deny(self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None) -> JsonObject:
         """Say no, and end the run where asked to; `save` is kept as the tool's verdict with it."""
         also = None if save is None else self._on.agents.with_decision(save, who=who)
         row = await self._on.store.query(approvals.find, ref)
         await self._on.effects.deny(row.id, who=who, reason=reason, also=also)
         if stop:
             await self.stop(row.run, who=who, reason=reason or "stopped with a denial")
-        return await self.approval(row.id)
+        return {**await self.approval(row.id), **await self._on.agents.said(row.agent, row.tool, save)}
 
     async def settle(self, ref: str, *, happened: bool, reason: str | None, who: Approver) -> JsonObject:
         """Say what became of an effect that nobody knows about; its run goes on."""

@@ -130,7 +130,54 @@ def test_a_survey_counts_what_would_be_copied(tmp_path: Path) -> None:
         special=3,
         hard_links=2,
         likely_secrets=("docs/api_token.txt",),
+        left_out=(".env",),
     )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a.key", "b.kdbx", ".npmrc", ".pypirc", ".aws/config", "credentials.json", "id_ed25519.txt", ".ssh/config", "x.tfstate"],
+)
+def test_a_file_named_like_a_secret_is_named_to_the_author(name: str, tmp_path: Path) -> None:
+    """Issue 4 item 5: by name, or by the folder it lies in."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("x")
+    assert survey(a_profile(cwd=tmp_path)).likely_secrets == ((name,) if name != "id_ed25519.txt" else ())
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\n", True),
+        ("-----BEGIN PRIVATE KEY-----\n", True),
+        ("-----BEGIN PGP PRIVATE KEY BLOCK-----\n", True),
+        ("bag attributes\n-----BEGIN EC PRIVATE KEY-----\n", True),
+        ("-----BEGIN CERTIFICATE-----\n", False),
+        ("notes about BEGIN PRIVATE KEY\n", False),
+        ("", False),
+    ],
+)
+def test_a_private_key_is_known_by_its_head_whatever_its_name(head: str, found: bool, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text(head)
+    assert survey(a_checked(cwd=tmp_path)).likely_secrets == (("notes.txt",) if found else ())
+
+
+def test_a_public_key_is_no_secret_and_a_hidden_one_is_not_named(tmp_path: Path) -> None:
+    (tmp_path / "deploy_token.pub").write_text("ssh-ed25519 AAAA")
+    (tmp_path / "a.pem").write_text("-----BEGIN PRIVATE KEY-----")
+    seen = survey(a_checked(cwd=tmp_path))
+    assert (seen.likely_secrets, seen.left_out) == ((), ("a.pem",))
+
+
+def test_every_error_and_warning_says_what_to_do_about_it() -> None:
+    """Issue 4 item 5: a fix with each."""
+    profile = a_profile(
+        strict=False, allow_replies=True, policy=Policy.SKIP, unprotect=(".github",), tools=("Bash", "CreateFolder", "Write")
+    )
+    seen = Survey(found=True, real=Path("/"), homes=(CWD,), worktree=True, files=10**9, likely_secrets=("a.key",))
+    found = [one for one in check(profile, surveyed=seen, others=(a_profile(name="other"),)) if one.level is not Level.NOTE]
+    assert len(found) > 12
+    assert [one for one in found if not one.fix] == []
 
 
 def test_a_survey_of_a_home_or_nothing_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
