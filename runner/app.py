@@ -78,7 +78,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             attempts = private_directory(settings.state_dir / "attempts")
             contexts = Contexts(store=store, max_policy=settings.max_policy)
             dispatch = Dispatch(store.engine, host_limit=HOST_LIMIT, agent_limit=AGENT_LIMIT)
-            endings = Endings(store, clock=clock, enqueue=dispatch.enqueue)
+            endings = Endings(clock=clock, enqueue=dispatch.enqueue)
             effects = Effects(
                 Parts(store=store, live=live, changes=changes, contexts=contexts, clock=clock, enqueue=dispatch.enqueue)
             )

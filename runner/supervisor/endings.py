@@ -9,7 +9,7 @@ from runner import approvals
 from runner.approvals import Approver
 from runner.lifecycle import ApprovalEvent, RunEvent
 from runner.model import Attempt
-from runner.store import Connection, RunRow, Store, runs, segments
+from runner.store import Connection, RunRow, runs, segments
 from runner.supervisor.progress import Clock, Enqueue, advance
 
 
@@ -48,8 +48,7 @@ _MAX_REASON = 4000
 class Endings:
     """Writes beginnings and ends of attempts."""
 
-    def __init__(self, store: Store, *, clock: Clock, enqueue: Enqueue) -> None:
-        self._store = store
+    def __init__(self, *, clock: Clock, enqueue: Enqueue) -> None:
         self._clock = clock
         self._enqueue = enqueue
 
@@ -61,12 +60,8 @@ class Endings:
         """Its container is proven and runs; None when the run is no longer this attempt's."""
         return runs.move(conn, attempt.run, RunEvent.START, now=self._clock(), segment=attempt.segment, attempt=attempt.number)
 
-    async def record(self, attempt: Attempt, end: End) -> RunRow | None:
-        """Put an end on record; None, and nothing changed, when the run is no longer this attempt's."""
-        return await self._store.call(self.record_in, attempt, end)
-
     def record_in(self, conn: Connection, attempt: Attempt, end: End) -> RunRow | None:
-        """`record` inside a transaction."""
+        """Put an end on record; None, and nothing changed, when the run is no longer this attempt's."""
         now = self._clock()
         reason = end.reason[:_MAX_REASON] or None
         segments.end(conn, *attempt, reason=f"{end.ending.value}: {reason or ''}".rstrip(": "), now=now)

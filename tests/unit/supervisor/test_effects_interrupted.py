@@ -12,7 +12,6 @@ from runner.errors import (
     ApprovalError,
 )
 from runner.lifecycle import ApprovalState, RunState
-from runner.model import Attempt
 from runner.store import ApprovalRow, RunRow
 from runner.supervisor import effects as room
 from runner.supervisor.endings import End, Ending
@@ -126,7 +125,7 @@ def test_a_stop_between_yes_and_effect_cancels_the_call(tmp_path: Path, monkeypa
         await entered(spy)
         two = asyncio.create_task(world.approve(second))
         await settled(lambda: world.approval(second.id).state is _S.APPROVED)
-        await world.endings.record(Attempt(row.id, 0, 0), End(ending=Ending.CANCEL, reason="stopped"))
+        await world.end(row, End(ending=Ending.CANCEL, reason="stopped"))
         spy.before.set()
         assert ((await one).state, (await two).state) == (_S.DONE, _S.CANCELLED)
         assert not (world.cwd / "b.txt").exists()
@@ -147,7 +146,7 @@ def test_a_doubt_about_a_call_that_was_cancelled_meanwhile_changes_nothing(
         await entered(spy)
         two = asyncio.create_task(world.approve(second))
         await settled(lambda: world.approval(second.id).state is _S.APPROVED)
-        await world.endings.record(Attempt(row.id, 0, 0), End(ending=Ending.CANCEL, reason="stopped"))
+        await world.end(row, End(ending=Ending.CANCEL, reason="stopped"))
         (world.cwd / "sub").rmdir()
         (world.cwd / "sub").symlink_to("elsewhere")
         spy.before.set()

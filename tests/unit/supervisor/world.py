@@ -37,7 +37,7 @@ from runner.supervisor.changes import Changes
 from runner.supervisor.contexts import Contexts
 from runner.supervisor.desk import Desk
 from runner.supervisor.effects import Effects, Parts
-from runner.supervisor.endings import Endings
+from runner.supervisor.endings import End, Endings
 from runner.supervisor.ids import Ids
 from runner.supervisor.ledger import Ledger
 from runner.supervisor.live import Live
@@ -100,7 +100,7 @@ class World:
     def __post_init__(self) -> None:
         """Make the rooms."""
         self.contexts = Contexts(store=self.store, max_policy=Policy.SKIP)
-        self.endings = Endings(self.store, clock=self.clock, enqueue=self.enqueue)
+        self.endings = Endings(clock=self.clock, enqueue=self.enqueue)
         self.effects = Effects(
             Parts(
                 store=self.store,
@@ -172,6 +172,10 @@ class World:
         """One approval."""
         with self.store.reading() as conn:
             return rows.get(conn, approval)
+
+    async def end(self, row: RunRow, end: End) -> RunRow | None:
+        """The run's attempt comes to an end."""
+        return await self.store.call(self.endings.record_in, Attempt(row.id, row.segment, row.attempt), end)
 
     async def approve(self, row: ApprovalRow, digest: Digest | None = None) -> ApprovalRow:
         """Anna says yes to what she was shown."""
