@@ -61,3 +61,17 @@ def test_the_upstream_s_retry_after_is_waited_for(played: Stage) -> None:
     played.ended("limited")
     first, second = played.double.seen("limited")
     assert second["at"] - first["at"] >= 1.0
+
+
+@pytest.mark.parametrize(("actions", "name"), [("401,ok", "rekeyed"), ("cut,cut,ok", "mended")])
+def test_a_failed_run_goes_on_when_its_upstream_is_well_again(played: Stage, actions: str, name: str) -> None:
+    """Issue 3 item 4: in the same conversation, of which the failure is no part."""
+    run = played.send(actions, name)
+    assert played.ended(name)["state"] == "failed"
+    assert played.supervisor.run("run", "resume", run).returncode == 0
+    ended = played.supervisor.until(run, "replied")
+    assert (ended["reply"], ended["reason"], len(ended["segments"])) == (f"the answer to {name}", None, 2)
+    body = played.double.seen(name)[-1]["body"]
+    assert body.count(f"play {actions} as {name}") == 1
+    assert "upstream" not in body
+    assert "API Error" not in body

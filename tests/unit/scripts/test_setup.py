@@ -109,3 +109,29 @@ def test_a_full_disk_stops_set_up_even_after_a_yes(monkeypatch: pytest.MonkeyPat
 
 def test_an_environment_is_made_again_when_the_declared_packages_change() -> None:
     assert setup.fingerprint(b"a") == setup.fingerprint(b"a") != setup.fingerprint(b"b")
+
+
+@pytest.mark.parametrize(
+    ("present", "root", "installed", "said"),
+    [
+        ("docker compose", False, [], "docker compose"),
+        (None, True, ["docker-compose"], "installed"),
+        (None, False, [], "sudo apt-get install -y --no-install-recommends docker-compose"),
+    ],
+)
+def test_compose_is_installed_for_the_tests_only_where_none_is(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    present: str | None,
+    root: bool,
+    installed: list[str],
+    said: str,
+) -> None:
+    on_a_machine(monkeypatch, root=root, debian=True, dockerd=True)
+    monkeypatch.setattr(machine, "compose", lambda: present)
+    asked: list[str] = []
+    monkeypatch.setattr(machine, "install", lambda packages, logs: asked.extend(packages))
+    setup._prepare_compose(5, 5)
+    assert asked == installed
+    assert said in capsys.readouterr().err
