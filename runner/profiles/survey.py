@@ -133,7 +133,12 @@ def _like_a_secret(parts: tuple[str, ...]) -> bool:
     low = parts[-1].lower()
     if low.endswith(_PUBLIC_ENDS):
         return False
-    named = low in _SECRET_FILES or low.endswith(_SECRET_ENDS) or any(word in low for word in _SECRET_NAMES)
+    named = (
+        low in _SECRET_FILES
+        or low.startswith("id_")
+        or low.endswith(_SECRET_ENDS)
+        or any(word in low for word in _SECRET_NAMES)
+    )
     return named or any(folder.lower() in _SECRET_FOLDERS for folder in parts[:-1])
 
 

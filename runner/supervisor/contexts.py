@@ -56,4 +56,3 @@ class Contexts:
         """
         base = PolicyContext(view=view, sender=sender.kind, tainted=True, sensitive=holds_anything(folder))
         return chosen.into(base, host=self.max_policy)
-

@@ -142,7 +142,7 @@ def test_a_file_named_like_a_secret_is_named_to_the_author(name: str, tmp_path: 
     """Issue 4 item 5: by name, or by the folder it lies in."""
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("x")
-    assert survey(a_profile(cwd=tmp_path)).likely_secrets == ((name,) if name != "id_ed25519.txt" else ())
+    assert survey(a_profile(cwd=tmp_path)).likely_secrets == (name,)
 
 
 @pytest.mark.parametrize(
