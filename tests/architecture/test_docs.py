@@ -10,6 +10,7 @@ import typer
 
 from runner.cli.main import make_app
 from runner.lifecycle import APPROVAL, RUN, ApprovalState, RunState
+from scripts.make_cli_docs import cli_page
 from scripts.make_diagrams import arrows, diagram, filled, states_page
 from tests.architecture.tree import ROOT, every_test
 
@@ -68,6 +69,11 @@ def test_made_parts_of_the_map_are_up_to_date() -> None:
 def test_the_states_page_is_up_to_date() -> None:
     """Invariant 12. Run `make diagrams` when this fails."""
     assert (ROOT / "docs/states.md").read_text(encoding="utf-8") == states_page()
+
+
+def test_the_command_line_page_is_up_to_date() -> None:
+    """cli.md. Run `make diagrams` when this fails."""
+    assert (ROOT / "docs/cli.md").read_text(encoding="utf-8") == cli_page()
 
 
 def test_a_diagram_has_every_arrow_of_its_table() -> None:
