@@ -15,6 +15,7 @@ from runner.gateway import Handover, ToolUse
 from runner.model import STRICTNESS, UNDECLARED, Decision, Profile, ToolCall, Verdict
 from runner.policy import PolicyContext, call_key, decide
 from runner.policy.catalogue import profile_name
+from runner.policy.guard import MAX_INPUT_BYTES
 from runner.supervisor.acts import runs_in_container
 
 #: Rules that refuse what the CLI was never offered.
@@ -25,13 +26,14 @@ MAX_NAME = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """One call of a turn with its decision. `key` is None where the call can never come to the gate."""
+    """One call of a turn with its decision. `handed` is the input the CLI is given for it, `key` what it asks the gate by."""
 
     use: ToolUse
     call: ToolCall
     decision: Decision
     plan: Plan | None
-    key: str | None
+    handed: str
+    key: str
 
     @property
     def in_container(self) -> bool:
@@ -50,10 +52,10 @@ class Proposal:
                 return not self.in_container
 
     def handover(self) -> Handover:
-        """What the CLI is given for it: an undeclared tool under a name no CLI has, a malformed input as an empty one."""
+        """What the CLI is given for it: an undeclared tool under a name no CLI has, an input it could not pass on as none."""
         if self.decision.rule in NOT_OFFERED:
-            return Handover(name=UNDECLARED + self.use.name[:MAX_NAME], raw=self.use.raw if self.key else "{}")
-        return Handover(name=self.use.name, raw=self.use.raw if self.key else "{}")
+            return Handover(name=UNDECLARED + self.use.name[:MAX_NAME], raw=self.handed)
+        return Handover(name=self.use.name, raw=self.handed)
 
 
 def propose(use: ToolUse, profile: Profile, context: PolicyContext, *, cwd: Path) -> Proposal:
@@ -68,19 +70,28 @@ def propose(use: ToolUse, profile: Profile, context: PolicyContext, *, cwd: Path
     name = profile_name(use.name) or use.name[:MAX_NAME]
     call = parse_call(name, use.raw)
     decision = decide(call, profile, context)
-    key = call_key(name, call.input) if call.input is not None else None
+    # Past the bound the CLI's own frame about it would be over the wire's, and would end the run instead of the call (case 87).
+    passed = call.input if len(use.raw.encode("utf-8", "surrogatepass")) <= MAX_INPUT_BYTES else None
+    proposal = Proposal(
+        use=use,
+        call=call,
+        decision=decision,
+        plan=None,
+        handed="{}" if passed is None else use.raw,
+        key=call_key(name, passed or {}),
+    )
     if decision.verdict is Verdict.DENY or call.input is None or runs_in_container(name):
-        return Proposal(use=use, call=call, decision=decision, plan=None, key=key)
+        return proposal
     planned = plan(name, call.input, paths=decision.paths, cwd=cwd)
     if isinstance(planned, Impossible):
         decision = replace(decision, verdict=Verdict.DENY, rank=0, rule="impossible", reason=planned.reason)
-        return Proposal(use=use, call=call, decision=decision, plan=None, key=key)
-    return Proposal(use=use, call=call, decision=decision, plan=planned, key=key)
+        return replace(proposal, decision=decision)
+    return replace(proposal, plan=planned)
 
 
 def as_strict_as_its_twins(proposal: Proposal, turn: Sequence[Proposal]) -> Proposal:
     """The proposal, or, where the CLI would ask for a stricter call of the turn in the same words, with that one's verdict."""
-    twins = [one.decision for one in turn if one.key is not None and one.key == proposal.key]
+    twins = [one.decision for one in turn if one.key == proposal.key]
     worst = max(twins, key=lambda decision: STRICTNESS.index(decision.verdict), default=proposal.decision)
     if worst.verdict is proposal.decision.verdict:
         return proposal

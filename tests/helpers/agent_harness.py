@@ -1,0 +1,212 @@
+"""One conversation with the real CLI in a real container: real gateway and session, a model that follows a script.
+
+Everything that crosses is noted, in both directions. Whoever sits at gate and desk is the test's choice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.agent import Gate, Message, Session, SessionEnd, Start, argv, brokered_tools, container_tools, environment
+from runner.errors import RunnerError
+from runner.gateway import Gateway, Handover, Reference, ScriptedUpstream, ToolUse, TurnDesk
+from runner.gateway.scripted import Entry
+from runner.model import JsonObject, Profile
+from runner.policy.catalogue import model_name
+from runner.sandbox.box import Box, Chunk
+from runner.sandbox.engine import Engine, ImageInfo
+from runner.sandbox.launch import launch
+from tests.helpers.agent_gate import SESSION, Kept, RecordingGate
+from tests.helpers.builders import a_profile
+from tests.helpers.gateway import Desk
+from tests.helpers.sandbox_fixtures import an_order
+
+Turn = Sequence[JsonObject]
+
+
+def text(words: str) -> JsonObject:
+    """A text block of a scripted turn."""
+    return {"type": "text", "text": words}
+
+
+def use(name: str, **arguments: Any) -> JsonObject:
+    """A tool use of a scripted turn, under the name the model sees."""
+    return {"type": "tool_use", "name": name, "input": arguments}
+
+
+class Tap:
+    """A box whose lines are noted as they cross."""
+
+    def __init__(self, box: Box) -> None:
+        self._box = box
+        self._cut = b""
+        self.heard: list[JsonObject] = []  #: frames of the CLI
+        self.sent: list[JsonObject] = []  #: lines of the host, each of which must be JSON (case 94)
+
+    async def send(self, data: bytes) -> None:
+        self.sent += [json.loads(line) for line in data.splitlines()]
+        await self._box.send(data)
+
+    async def receive(self) -> Chunk | None:
+        chunk = await self._box.receive()
+        if chunk is not None and chunk.stream == "out":
+            *lines, self._cut = (self._cut + chunk.data).split(b"\n")
+            self.heard += [json.loads(line) for line in lines if line]
+        return chunk
+
+    async def end_input(self) -> None:
+        await self._box.end_input()
+
+    async def exit_code(self, timeout: float) -> int | None:  # noqa: ASYNC109 -- the seam's signature
+        return await self._box.exit_code(timeout)
+
+    async def destroy(self) -> None:
+        await self._box.destroy()
+
+
+@dataclass
+class Noted:
+    """A scripted model that notes what it is asked."""
+
+    inner: ScriptedUpstream
+    requests: list[JsonObject] = field(default_factory=list)
+
+    def send(
+        self, request: JsonObject, *, betas: tuple[str, ...] = ()
+    ) -> AbstractAsyncContextManager[AsyncIterator[JsonObject]]:
+        self.requests.append(json.loads(json.dumps(request)))
+        return self.inner.send(request, betas=betas)
+
+    async def count_tokens(self, request: JsonObject, *, betas: tuple[str, ...] = ()) -> int:
+        return await self.inner.count_tokens(request, betas=betas)
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Talk:
+    """What a conversation came to."""
+
+    end: SessionEnd | RunnerError
+    heard: list[JsonObject]
+    sent: list[JsonObject]
+    requests: list[JsonObject]
+    mirrored: list[str]
+    gateway: Gateway
+
+    @property
+    def init(self) -> Any:
+        """How the CLI says it started."""
+        return next(frame for frame in self.heard if frame.get("subtype") == "init")
+
+    def results(self, request: int = -1) -> list[str]:
+        """Every tool result in a model request, as text."""
+        messages: Any = self.requests[request]["messages"]
+        blocks = [block for message in messages if isinstance(message["content"], list) for block in message["content"]]
+        return [json.dumps(block["content"]) for block in blocks if block["type"] == "tool_result"]
+
+    def asked(self, subtype: str) -> list[Any]:
+        """The CLI's requests of one kind."""
+        found: list[Any] = [frame["request"] for frame in self.heard if frame["type"] == "control_request"]
+        return [request for request in found if request["subtype"] == subtype]
+
+
+@dataclass
+class AgentHarness:
+    """Where conversations are held. `snapshot` is what the agent sees as its directory."""
+
+    engine: Engine
+    image: ImageInfo
+    folder: Path
+
+    def __post_init__(self) -> None:
+        """Make the folders."""
+        self.snapshot = self.folder / "snapshot"
+        self.snapshot.mkdir(mode=0o755)
+
+    def talk(self, *turns: Turn, gate: Gate | None = None, **more: Any) -> Talk:
+        """One conversation; see `converse`."""
+        return asyncio.run(self.converse(*turns, gate=gate or RecordingGate(), **more))
+
+    async def converse(
+        self,
+        *turns: Turn,
+        gate: Gate,
+        desk: TurnDesk | None = None,
+        profile: Profile | None = None,
+        message: Message | str = "go",
+        start: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda line: line,
+        variables: Mapping[str, str] | None = None,
+        tap: Callable[[Box], Tap] = Tap,
+    ) -> Talk:
+        """Launch, talk to the end, remove.
+
+        Args:
+            turns: What the model says.
+            gate: Answers hook, callback and handler.
+            desk: Takes the gateway's turns; by default one that declares the profile's tools.
+            profile: Whose tools are offered.
+            message: What is asked.
+            start: Changes the CLI's arguments.
+            variables: In place of the CLI's environment.
+            tap: Stands between session and box.
+        """
+        chosen = profile or a_profile()
+        asked = Message(text=message) if isinstance(message, str) else message
+        offered = frozenset((*container_tools(chosen), *(model_name(name) for name in brokered_tools(chosen))))
+        upstream = Noted(ScriptedUpstream(tuple(Entry(blocks=tuple(turn)) for turn in turns)))
+        begin = Start(profile=chosen, session_id=SESSION, system_prompt="You are tested.")
+        order = an_order(
+            self.folder,
+            self.image,
+            *start(argv(begin)),
+            environment=environment() if variables is None else variables,
+        )
+        reference = Reference(model=chosen.model, offered=offered)
+        gateway = Gateway(
+            directory=self.folder / "gateway", desk=desk or Desk(hand=declared(offered)), reference=reference, upstream=upstream
+        )
+        await gateway.start()
+        try:
+            box = await launch(self.engine, order, on_created=_ignored)
+            try:
+                stream, kept = tap(box), Kept()
+                end = await _ended(Session(stream, begin, gate=gate, mirror=kept), asked)
+            finally:
+                await box.destroy()
+        finally:
+            await gateway.stop()
+        return Talk(
+            end=end, heard=stream.heard, sent=stream.sent, requests=upstream.requests, mirrored=kept.lines, gateway=gateway
+        )
+
+
+def declared(offered: frozenset[str]) -> Callable[[ToolUse], Handover]:
+    """Hand over as the supervisor does: what is not offered gets a name no CLI has."""
+    return lambda tool: Handover(name=tool.name if tool.name in offered else f"undeclared__{tool.name}", raw=tool.raw)
+
+
+@pytest.fixture
+def agent(engine: Engine, sandbox_image: ImageInfo, tmp_path: Path) -> AgentHarness:
+    """A harness over a folder of its own."""
+    return AgentHarness(engine, sandbox_image, tmp_path)
+
+
+async def _ended(session: Session, message: Message) -> SessionEnd | RunnerError:
+    try:
+        return await session.run(message)
+    except RunnerError as error:
+        return error
+
+
+async def _ignored(_container: str) -> None:
+    """Nothing is bound to this container."""

@@ -1,0 +1,52 @@
+"""What the CLI is handed for a call it could not pass on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.gateway import Handover, ToolUse
+from runner.model import Verdict
+from runner.policy import PolicyContext, call_key
+from runner.policy.guard import MAX_INPUT_BYTES
+from runner.supervisor.proposals import Proposal, propose
+from tests.helpers.builders import a_profile
+from tests.helpers.views import TreeView
+
+WRITE = "mcp__runner__Write"
+HEAD, TAIL = '{"file_path":"a.txt","content":"', '"}'
+
+
+def proposed(name: str, raw: str, folder: Path) -> Proposal:
+    return propose(ToolUse(id="t", name=name, raw=raw), a_profile(), PolicyContext(view=TreeView({})), cwd=folder)
+
+
+def test_an_input_at_the_bound_is_handed_over_as_it_is(tmp_path: Path) -> None:
+    raw = HEAD + "x" * (MAX_INPUT_BYTES - len(HEAD) - len(TAIL)) + TAIL
+    one = proposed(WRITE, raw, tmp_path)
+    assert (one.decision.verdict, one.handover()) == (Verdict.ASK, Handover(name=WRITE, raw=raw))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        HEAD + "x" * MAX_INPUT_BYTES + TAIL,
+        HEAD + "é" * (MAX_INPUT_BYTES // 2) + TAIL,
+        '{"file_path":"a.txt","file_path":"b.txt","content":"x"}',
+        '{"file_path":"a.txt"',
+        "[]",
+        "",
+    ],
+)
+@pytest.mark.parametrize("name", [WRITE, "Read"])
+def test_what_is_too_large_or_malformed_is_denied_and_handed_over_as_nothing(tmp_path: Path, name: str, raw: str) -> None:
+    """Case 87: refused as one call; and the hook for that nothing finds the call with its own reason."""
+    one = proposed(name, raw, tmp_path)
+    assert (one.decision.verdict, one.handover(), one.plan) == (Verdict.DENY, Handover(name=name, raw="{}"), None)
+    assert one.key == call_key(one.call.tool, {})
+
+
+def test_an_undeclared_tool_of_any_size_gets_a_name_no_cli_has(tmp_path: Path) -> None:
+    one = proposed("Bash", '{"command":"' + "x" * MAX_INPUT_BYTES + TAIL, tmp_path)
+    assert one.handover() == Handover(name="undeclared__Bash", raw="{}")
