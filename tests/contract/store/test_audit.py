@@ -1,5 +1,6 @@
 """A1: the chain names the first place at which it was changed, cut, reordered, added to or shortened."""
 
+import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -7,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from runner.store import Store, audit
-from tests.helpers.stored import NOW, a_run, opened
+from runner.lifecycle import RunEvent
+from runner.model import Digest
+from runner.store import Store, audit, profiles, runs
+from tests.helpers.stored import ANNA, NOW, a_run, opened
 
 ROWS = 9
 
@@ -92,3 +95,12 @@ def test_what_happened_since_a_place_is_read_in_order_and_in_parts(chain: Path) 
         assert [row.subject for row in audit.after(conn, 0, 4)] == ["s0", "s1", "s2", "s3"]
         assert [row.seq for row in audit.after(conn, 7, 100)] == [8, 9]
         assert audit.after(conn, ROWS, 100) == ()
+
+
+def test_who_ended_a_run_and_who_published_is_on_record(store: Store) -> None:
+    with store.begin() as conn:
+        run = a_run(conn)
+        runs.move(conn, run.id, RunEvent.CANCEL, now=NOW, by=ANNA, reason="wrong folder")
+        profiles.put(conn, "{}", digest=Digest("sha256:" + "9" * 64), name="other", now=NOW, who=ANNA)
+        anna = {"uid": 1000, "channel": "cli", "name": "anna"}
+        assert [json.loads(row.data).get("by") for row in audit.after(conn, audit.length(conn) - 2, 2)] == [anna, anna]

@@ -83,7 +83,7 @@ def test_no_supervisor_is_an_error_with_a_way_out(tmp_path: Path) -> None:
     with pytest.raises(SupervisorUnavailableError) as caught, Client(tmp_path / "none" / "control.sock") as client:
         client.record("status")
     assert caught.value.exit_code == 9
-    assert "runner serve" in str(caught.value.resolution)
+    assert "runner up" in str(caught.value.resolution)
 
 
 def test_the_kernel_says_who_connected(tmp_path: Path) -> None:
