@@ -78,7 +78,7 @@ class Block:
         start = self.start()
         content = start["content_block"]
         if isinstance(content, dict):
-            content["name"] = given.name
+            content["name"], content["id"] = given.name, given.id or self.id
         delta: JsonObject = {"type": "input_json_delta", "partial_json": given.raw}
         return [
             start,
@@ -98,7 +98,7 @@ class Block:
         value = parse(given.raw)
         if not isinstance(value, dict):
             raise MalformedJsonError("the input is not a JSON object")
-        return {"type": "tool_use", "id": self.id, "name": given.name, "input": value}
+        return {"type": "tool_use", "id": given.id or self.id, "name": given.name, "input": value}
 
     def _texts(self) -> JsonObject:
         return {name: "".join(self.parts[name]) for name in _FIELDS[self.kind]}

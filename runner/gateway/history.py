@@ -26,7 +26,8 @@ class History:
 
     def note(self, tool: ToolUse, handed: Handover) -> None:
         """Remember a call whose input was replaced, unless its own input is nothing a request could carry."""
-        self._forget(tool.id)  # an id may come again: what it stood for before is not this call's
+        identity = handed.id or tool.id
+        self._forget(identity)  # an id may come again: what it stood for before is not this call's
         if handed.raw == tool.raw:
             return
         try:
@@ -34,7 +35,7 @@ class History:
                 return
         except MalformedJsonError:
             return
-        self._originals[tool.id] = tool
+        self._originals[identity] = tool
         self._room -= len(tool.raw)
         while self._originals and (self._room < 0 or len(self._originals) > self._calls):
             self._forget(next(iter(self._originals)))

@@ -35,10 +35,14 @@ class ModelTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handover:
-    """What the CLI is given in place of a tool use: normally the same, `undeclared__Bash` for an undeclared one."""
+    """What the CLI is given in place of a tool use: normally the same, `undeclared__Bash` for an undeclared one.
+
+    `id`: another than the model's, where that one came before; None: the model's own.
+    """
 
     name: str
     raw: str
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 from runner.agent import Answer, Outcome
 from runner.approvals import outcome_text
 from runner.digest import MalformedJsonError, parse_call
 from runner.errors import GatewayError
-from runner.gateway import Handover, ModelTurn, ToolResult
+from runner.gateway import Handover, ModelTurn, ToolResult, ToolUse
 from runner.lifecycle import APPROVAL_ENDS, ApprovalState
 from runner.model import ApprovalId, Decision, Json, Profile, Usage, Verdict
 from runner.policy import PolicyContext, call_key, decide
@@ -44,7 +45,7 @@ class Desk:
         changes: Changes,
         usage: Usage,
         entries: Sequence[Entry] = (),
-        calls: int = 0,
+        wire_ids: Collection[str] = (),
     ) -> None:
         self._ledger = ledger
         self._profile = profile
@@ -52,7 +53,7 @@ class Desk:
         self._changes = changes
         #: The last turn's calls. Those of turns before are over: the model has been asked again.
         self._entries: list[Entry] = list(entries)
-        self._calls = calls  #: of the whole run
+        self._wire_ids = set(wire_ids)  #: of the whole run's calls, as the CLI knows them
         self._strays = 0
         self._lock = asyncio.Lock()
         self.usage = usage
@@ -92,18 +93,18 @@ class Desk:
                 input_tokens=self.usage.input_tokens + turn.usage.input_tokens,
                 output_tokens=self.usage.output_tokens + turn.usage.output_tokens,
             )
-            self._calls += len(turn.tool_uses)
-            if self._calls > self._profile.limits.calls:
+            if len(self._wire_ids) + len(turn.tool_uses) > self._profile.limits.calls:
                 raise self._end(f"cannot go on: the limit of {self._profile.limits.calls} calls is reached")
             self.reply = None if turn.tool_uses else "\n".join(turn.texts)
-            proposals = await asyncio.to_thread(self._propose, turn)
+            uses = [self._told_apart(use) for use in turn.tool_uses]
+            proposals = await asyncio.to_thread(self._propose, uses)
             entries = await self._ledger.record_turn(proposals, usage=self.usage)
             self._entries = entries
             self._unmirrored = {entry.wire_id for entry in entries}
             if self._unmirrored:
                 self.mirrored.clear()
         self._changes.ring()
-        return tuple(proposal.handover() for proposal in proposals)
+        return tuple(replace(proposal.handover(), id=proposal.use.id) for proposal in proposals)
 
     async def check_results(self, results: Sequence[ToolResult]) -> None:
         """Compare what the CLI tells the model with what is on record (design.md §2.4).
@@ -170,9 +171,16 @@ class Desk:
 
     # --- inside -------------------------------------------------------------------------------------------------------
 
-    def _propose(self, turn: ModelTurn) -> list[Proposal]:
+    def _told_apart(self, use: ToolUse) -> ToolUse:
+        """The call under an id that no other of the run has: of two with one id the CLI forgets one (B11, case 54)."""
+        if use.id in self._wire_ids:
+            use = replace(use, id=self._ledger.new_wire_id())
+        self._wire_ids.add(use.id)
+        return use
+
+    def _propose(self, uses: Sequence[ToolUse]) -> list[Proposal]:
         context = self._context()
-        proposals = [propose(use, self._profile, context, cwd=self._profile.cwd) for use in turn.tool_uses]
+        proposals = [propose(use, self._profile, context, cwd=self._profile.cwd) for use in uses]
         return [as_strict_as_its_twins(one, proposals) for one in proposals]
 
     def _claim(self, name: str, arguments: Mapping[str, Json], phases: Sequence[Phase]) -> Entry | None:

@@ -30,6 +30,10 @@ class Ids:
         """An approval's id."""
         return ApprovalId(make_id("a", self._entropy(10)))
 
+    def wire(self) -> str:
+        """A tool use's id where the model's own came before; it tells nothing."""
+        return f"toolu_{self._entropy(12).hex()}"
+
     def nonce(self) -> str:
         """128 random bits as hex: fences and approval records."""
         return self._entropy(16).hex()

@@ -59,6 +59,10 @@ class Ledger:
         """
         return await self._store.call(self._record_turn, proposals, usage)
 
+    def new_wire_id(self) -> str:
+        """An id for a call whose own came before."""
+        return self._ids.wire()
+
     async def record_stray(self, name: str, arguments: Mapping[str, Json]) -> None:
         """Store a call that the container asked for and the model never made."""
         await self._store.call(self._record_stray, name, json.dumps(dict(arguments))[:_STRAY_BYTES])

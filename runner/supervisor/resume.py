@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
 
 from runner import approvals
 from runner.agent import versions
@@ -36,7 +36,7 @@ class Restored:
     session_id: str
     lines: tuple[str, ...]  #: the transcript, whole
     entries: tuple[Entry, ...]  #: the last turn's calls, as far as the container was told
-    calls: int  #: how many the run has made
+    wire_ids: frozenset[str]  #: of every call the run has made
     nudge: bool  #: no call is open: the agent has to be asked to go on
 
 
@@ -63,9 +63,9 @@ def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObje
     open_call = None if resumption.deferred is None else last[resumption.deferred].id
     for index in resumption.unrun:
         calls.set_outcome(conn, last[index].id, outcome=NOT_RUN, error=True, now=clock())
-    for approval in answers.values():
-        if approval.call != open_call:
-            approvals.deliver(conn, approval.id, now=clock())
+    for call in itertools.chain.from_iterable(turns):
+        if call.id in answers and call.id != open_call:
+            approvals.deliver(conn, answers[call.id].id, now=clock())
     return Restored(
         session_id=scribe.session_id,
         lines=(*resumption.kept, *resumption.added),
@@ -73,7 +73,7 @@ def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObje
             _entry(call, answers.get(call.id), run, told=None if call.id == open_call else one.text or NOT_RUN)
             for call, one in zip(last, told[-1] if told else (), strict=True)
         ),
-        calls=sum(len(turn) for turn in turns),
+        wire_ids=frozenset(call.wire_id for call in calls.of_run(conn, run.id) if call.turn > 0),
         nudge=resumption.deferred is None,
     )
 
@@ -105,7 +105,7 @@ def _answers(conn: Connection, run: RunId) -> Mapping[CallId, ApprovalRow]:
 def _turns(conn: Connection, run: RunId, answers: Mapping[CallId, ApprovalRow]) -> list[Sequence[CallRow]]:
     """The run's calls by turn. Strays (turn 0) are no turn, nor is one whose reply the CLI lost and asked for again."""
     found = [call for call in calls.of_run(conn, run) if call.turn > 0]
-    turns = [tuple(turn) for _, turn in groupby(found, key=lambda call: call.turn)]
+    turns = [tuple(turn) for _, turn in itertools.groupby(found, key=lambda call: call.turn)]
     return [turn for turn in turns if not any(_is_superseded(answers.get(call.id)) for call in turn)]
 
 

@@ -172,7 +172,7 @@ class Conductor:
                 changes=around.changes,
                 usage=facts.run.usage,
                 entries=restored.entries if restored else (),
-                calls=restored.calls if restored else 0,
+                wire_ids=restored.wire_ids if restored else (),
             )
             gateway = Gateway(
                 directory=folder / "gateway",

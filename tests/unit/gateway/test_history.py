@@ -86,3 +86,25 @@ def test_one_input_over_the_whole_memory_is_not_kept() -> None:
     history = History(size=4)
     history.note(ToolUse(id="t1", name="Read", raw='{"a": 1}'), Handover(name="Read", raw="{}"))
     assert restored(history, call("Read", {})) == [call("Read", {})]
+
+
+def test_a_call_that_was_handed_over_under_another_id_is_restored_by_that_one() -> None:
+    """B11: the CLI knows the call by the id it was given."""
+    history = History()
+    history.note(ToolUse(id="t1", name="Read", raw='{"a": 1}'), Handover(name="Read", raw="{}", id="t9"))
+    messages: Json = [
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": name, "name": "Read", "input": {}} for name in ("t1", "t9")],
+        }
+    ]
+    history.restore(messages)
+    assert messages == [
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "tool_use", "id": "t1", "name": "Read", "input": {}},
+                {"type": "tool_use", "id": "t9", "name": "Read", "input": {"a": 1}},
+            ],
+        }
+    ]

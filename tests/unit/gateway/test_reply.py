@@ -223,3 +223,16 @@ def test_usage_counts_cached_input_and_never_goes_down() -> None:
     reply = a_reply()
     passed(reply, [{**start, "message": {"id": "msg_1", "usage": counts}}, {**ending, "usage": odd}])
     assert reply.usage == Usage(requests=1, input_tokens=12, output_tokens=9)
+
+
+def test_a_tool_use_is_handed_over_under_the_id_it_is_given() -> None:
+    """B11: of two calls with one id the CLI forgets one."""
+    reply = Reply(GatewayLimits())
+    for event in reply_events(tool_use("Read", "{}", identity="same"), tool_use("Read", "{}", identity="same")):
+        reply.feed(event)
+    handed = (Handover(name="Read", raw="{}"), Handover(name="Read", raw="{}", id="other"))
+    starts = [event["content_block"] for event in reply.release(handed) if event["type"] == "content_block_start"]
+    assert [start["id"] for start in starts if isinstance(start, dict)] == ["same", "other"]
+    content = reply.message(handed)["content"]
+    assert isinstance(content, list)
+    assert [block["id"] for block in content if isinstance(block, dict)] == ["same", "other"]

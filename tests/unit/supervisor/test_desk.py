@@ -38,7 +38,9 @@ def test_a_whole_turn_is_on_record_before_the_cli_sees_any_of_it(tmp_path: Path)
         row = world.a_running()
         handed = await world.desk(row).take_turn(turn)
         names = ["Read", WRITE, "undeclared__Bash", "Read", WRITE]
-        assert handed == tuple(Handover(name=name, raw=one.raw) for name, one in zip(names, turn.tool_uses, strict=True))
+        assert handed == tuple(
+            Handover(name=name, raw=one.raw, id=one.id) for name, one in zip(names, turn.tool_uses, strict=True)
+        )
         assert [(call.tool, call.verdict, call.turn) for call in world.calls(row.id)] == [
             ("Read", Verdict.ALLOW, 1),
             ("Write", Verdict.ASK, 1),
@@ -111,7 +113,7 @@ def test_a_malformed_call_is_denied_and_reaches_the_cli_as_an_empty_one(tmp_path
     async def scene(world: World) -> None:
         row = world.a_running()
         handed = await world.desk(row).take_turn(a_turn(type(twice)(id=twice.id, name=WRITE, raw=raw)))
-        assert handed == (Handover(name=WRITE, raw="{}"),)
+        assert handed == (Handover(name=WRITE, raw="{}", id=twice.id),)
         (call,) = world.calls(row.id)
         assert (call.raw, call.verdict, call.rule) == (raw, Verdict.DENY, "malformed")
         assert world.approvals(row.id) == ()
@@ -171,7 +173,7 @@ def test_no_request_goes_out_over_a_limit(tmp_path: Path, limits: Limits, says: 
 def test_the_limit_of_calls_counts_the_whole_run_and_stores_nothing_beyond_it(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         row = world.a_running()
-        desk = world.desk(row, calls=2)
+        desk = world.desk(row, wire_ids={"one", "two"})
         await desk.take_turn(a_turn(read("in.txt")))
         with pytest.raises(GatewayError, match="the limit of 4 calls"):
             await desk.take_turn(a_turn(read("in.txt"), write("a.txt")))

@@ -228,17 +228,19 @@ def test_identical_done_calls_are_each_told_their_own_outcome(tmp_path: Path) ->
 
 
 def test_a_tool_use_id_that_comes_again_is_another_call(tmp_path: Path) -> None:
-    """B11, case 54: the id is data; within a turn and across turns each is queued under an id of our own."""
+    """B11, case 54: the id is data. Each is queued under our own, and the CLI, which would forget one of two, gets another."""
 
     async def scene(world: World) -> None:
         row = world.a_running()
         desk = world.desk(row)
-        await desk.take_turn(a_turn(write("a.txt", id="same"), write("b.txt", id="same")))
+        handed = await desk.take_turn(a_turn(write("a.txt", id="same"), write("b.txt", id="same")))
         first = world.approvals(row.id)
         assert len({one.id for one in first}) == 2
         for one in first:
             await world.deny(one)
-        await desk.take_turn(a_turn(write("a.txt", "other", id="same")))
+        handed += await desk.take_turn(a_turn(write("a.txt", "other", id="same")))
+        assert [one.id for one in handed] == [call.wire_id for call in world.calls(row.id)]
+        assert (handed[0].id, len({one.id for one in handed})) == ("same", 3)
         third = world.approvals(row.id)[2]
         assert third.approval_digest not in {one.approval_digest for one in first}
         assert await desk.ask(WRITE, {"file_path": "b.txt", "content": "x"}) == STRAY
