@@ -19,7 +19,7 @@ class Told:
     """One call of a turn and what the model is told about it.
 
     `name` and `arguments` are what the CLI was handed. `text` None: only the container can give its result. `askable`: the
-    CLI, asked for this call again, would bring it to the gate.
+    CLI, asked for this call again, would bring it to the gate and get an answer there.
     """
 
     wire_id: str

@@ -117,7 +117,9 @@ def _told(call: CallRow, approval: ApprovalRow | None) -> Told:
     text, is_error = _words(call, approval)
     parsed = parse_call(call.tool, call.raw).input
     name = UNDECLARED + call.tool[:MAX_NAME] if call.rule in NOT_OFFERED else model_name(call.tool)
-    askable = parsed is not None and call.rule not in NOT_OFFERED
+    # The handler tells an outcome once. One that was told, and lost with its container, is told by our lines.
+    was_told = text is not None and approval is not None and approval.delivered_at is not None
+    askable = parsed is not None and call.rule not in NOT_OFFERED and not was_told
     return Told(wire_id=call.wire_id, name=name, arguments=parsed or {}, text=text, is_error=is_error, askable=askable)
 
 
