@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from runner.errors import UsageError
 from runner.lifecycle import ApprovalState, RunEvent, RunState
 from runner.model import Attempt, RunId
 from runner.store import Connection, RunRow, runs
@@ -40,8 +41,19 @@ def advance(conn: Connection, run: RunId, *, now: float, enqueue: Enqueue) -> Ru
 
 
 def retry(conn: Connection, run: RunId, *, now: float, enqueue: Enqueue) -> RunRow | None:
-    """Let a failed run go on from its rows in a fresh container; None when it has not failed."""
+    """Let a failed run go on from its rows in a fresh container; None when it has not failed.
+
+    Raises:
+        UsageError: One of its effects may or may not have happened: a person has to settle that first, or its agent would be
+            told nothing true.
+    """
     row = runs.get(conn, run)
+    doubtful = rows.list(conn, run=run, states=WAITING)
+    if doubtful:
+        raise UsageError(
+            f"cannot resume {run}: nobody knows yet whether {doubtful[0].tool} happened",
+            resolution=f"runner settle {doubtful[0].id} happened|not-happened",
+        )
     again = runs.move(conn, run, RunEvent.RETRY, now=now, to_segment=row.segment + 1, to_attempt=0, reason=None)
     if again is not None:
         enqueue(conn, Attempt(run, again.segment, again.attempt), agent=again.agent)

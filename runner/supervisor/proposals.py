@@ -20,6 +20,7 @@ from runner.supervisor.acts import runs_in_container
 
 #: Rules that refuse what the CLI was never offered.
 NOT_OFFERED = frozenset({"not_declared", "not_available"})
+_NO_SUCH_TOOL = "Refused (not_declared): This agent has no tool of this name. Do not retry this call unchanged."
 #: A tool's name is the model's text; what is longer is no tool of ours.
 MAX_NAME = 200
 
@@ -67,9 +68,13 @@ def propose(use: ToolUse, profile: Profile, context: PolicyContext, *, cwd: Path
         context: Policy context over the live snapshot.
         cwd: The agent's directory on the host, for the plan's pre-images and preview.
     """
-    name = profile_name(use.name) or use.name[:MAX_NAME]
+    known = profile_name(use.name)
+    name = known or use.name[:MAX_NAME]
     call = parse_call(name, use.raw)
     decision = decide(call, profile, context)
+    if known is None and decision.rule not in NOT_OFFERED:
+        # A name that only looks like a tool of the profile: `Write`, where `mcp__runner__Write` is what was offered.
+        decision = replace(decision, verdict=Verdict.DENY, rank=0, rule="not_declared", reason=_NO_SUCH_TOOL)
     # Past the bound the CLI's own frame about it would be over the wire's, and would end the run instead of the call (case 87).
     passed = call.input if len(use.raw.encode("utf-8", "surrogatepass")) <= MAX_INPUT_BYTES else None
     proposal = Proposal(

@@ -50,3 +50,11 @@ def test_what_is_too_large_or_malformed_is_denied_and_handed_over_as_nothing(tmp
 def test_an_undeclared_tool_of_any_size_gets_a_name_no_cli_has(tmp_path: Path) -> None:
     one = proposed("Bash", '{"command":"' + "x" * MAX_INPUT_BYTES + TAIL, tmp_path)
     assert one.handover() == Handover(name="undeclared__Bash", raw="{}")
+
+
+@pytest.mark.parametrize("name", ["Write", "Edit", "mcp__runner__Read", "mcp__other__Write", "write"])
+def test_a_name_that_only_looks_like_an_offered_tool_is_undeclared(tmp_path: Path, name: str) -> None:
+    """R44, C11: the profile's Write is offered as `mcp__runner__Write` and under no other name; nothing is planned or queued."""
+    one = proposed(name, HEAD + TAIL, tmp_path)
+    assert (one.decision.verdict, one.decision.rule, one.plan) == (Verdict.DENY, "not_declared", None)
+    assert one.handover().name == f"undeclared__{name}"
