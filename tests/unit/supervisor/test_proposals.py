@@ -54,7 +54,7 @@ def test_an_undeclared_tool_of_any_size_gets_a_name_no_cli_has(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["Write", "Edit", "mcp__runner__Read", "mcp__other__Write", "write"])
 def test_a_name_that_only_looks_like_an_offered_tool_is_undeclared(tmp_path: Path, name: str) -> None:
-    """R44, C11: the profile's Write is offered as `mcp__runner__Write` and under no other name; nothing is planned or queued."""
+    """R44, C11: the profile's Write is offered as `mcp__runner__Write` and nothing else; no plan, no queue."""
     one = proposed(name, HEAD + TAIL, tmp_path)
     assert (one.decision.verdict, one.decision.rule, one.plan) == (Verdict.DENY, "not_declared", None)
     assert one.handover().name == f"undeclared__{name}"
