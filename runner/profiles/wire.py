@@ -123,7 +123,7 @@ class ProfileTable(_Table):
         default_factory=list, description="Protected names, such as .github, that may be written after all."
     )
     snapshot: SnapshotTable = Field(default_factory=SnapshotTable, description="Caps on the snapshot.")
-    limits: LimitsTable = Field(default_factory=LimitsTable, description="What one run may use.")
+    limits: LimitsTable = Field(default_factory=LimitsTable, description="Bounds of one run.")
     approvals: ApprovalsTable = Field(default_factory=ApprovalsTable, description="Waiting.")
     examples: Annotated[list[ExampleTable], Field(max_length=500)] = Field(
         default_factory=list, description="Calls and the verdicts expected for them."
