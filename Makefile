@@ -35,10 +35,11 @@ format: ## put the code into ruff's format and fix what ruff can fix
 bench: setup ## each benchmark in benchmarks/, one after another
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
 
-diagrams: ## state diagrams, the map of modules and the command line in the docs, from the code
+diagrams: ## what the docs take from the code: states, modules, command line, policy, tools, profiles
 	@scripts/setup.sh --only-venv
 	@$(BIN)/python -m scripts.make_diagrams
 	@$(BIN)/python -m scripts.make_cli_docs
+	@$(BIN)/python -m scripts.make_policy_docs
 
 stop-engine: ## end the dockerd that set-up started, never another
 	@python3 -m scripts.engine stop
