@@ -29,7 +29,7 @@ from runner.errors import AgentProtocolError, SandboxMismatchError
 from runner.model import SERVER, Image, Json, JsonObject
 
 #: From connect to the CLI's answer to `initialize`: below the SDK's own 60, which ends in an error of no kind.
-START_SECONDS = 45.0
+START_SECONDS = 55.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

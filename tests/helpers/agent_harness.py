@@ -23,7 +23,7 @@ from runner.model import JsonObject, Profile
 from runner.policy.catalogue import model_name
 from runner.sandbox.box import Box, Chunk
 from runner.sandbox.engine import Engine, ImageInfo
-from runner.sandbox.launch import launch
+from runner.sandbox.launch import Mounts, launch
 from tests.helpers.agent_gate import SESSION, Kept, RecordingGate
 from tests.helpers.builders import a_profile
 from tests.helpers.gateway import Desk
@@ -147,6 +147,7 @@ class AgentHarness:
         start: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda line: line,
         variables: Mapping[str, str] | None = None,
         tap: Callable[[Box], Tap] = Tap,
+        transcript: Sequence[str] | None = None,
     ) -> Talk:
         """Launch, talk to the end, remove.
 
@@ -159,17 +160,24 @@ class AgentHarness:
             start: Changes the CLI's arguments.
             variables: In place of the CLI's environment.
             tap: Stands between session and box.
+            transcript: Lines of a session that goes on; None begins a new one.
         """
         chosen = profile or a_profile()
         asked = Message(text=message) if isinstance(message, str) else message
         offered = frozenset((*container_tools(chosen), *(model_name(name) for name in brokered_tools(chosen))))
         upstream = Noted(ScriptedUpstream(tuple(Entry(blocks=tuple(turn)) for turn in turns)))
-        begin = Start(profile=chosen, session_id=SESSION, system_prompt="You are tested.")
+        begin = Start(profile=chosen, session_id=SESSION, system_prompt="You are tested.", resume=transcript is not None)
+        mounts = Mounts(
+            snapshot=self.snapshot,
+            gateway=self.folder / "gateway",
+            session=None if transcript is None else self._written(transcript),
+        )
         order = an_order(
             self.folder,
             self.image,
             *start(argv(begin)),
             environment=environment() if variables is None else variables,
+            mounts=mounts,
         )
         reference = Reference(model=chosen.model, offered=offered)
         gateway = Gateway(
@@ -188,6 +196,12 @@ class AgentHarness:
         return Talk(
             end=end, heard=stream.heard, sent=stream.sent, requests=upstream.requests, mirrored=kept.lines, gateway=gateway
         )
+
+    def _written(self, transcript: Sequence[str]) -> Path:
+        folder = self.folder / "session"
+        folder.mkdir(exist_ok=True, mode=0o755)
+        (folder / f"{SESSION}.jsonl").write_text("".join(f"{line}\n" for line in transcript))
+        return folder
 
 
 def declared(offered: frozenset[str]) -> Callable[[ToolUse], Handover]:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
+import struct
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +141,60 @@ def test_any_text_of_a_call_arrives_as_the_model_wrote_it(agent: AgentHarness, c
     assert gate.asked == [
         (door, "mcp__runner__Write", {"file_path": "a.txt", "content": content}) for door in ("ask", "confirm", "outcome")
     ]
+
+
+def a_pdf(size: int = 2_900_000) -> bytes:
+    """One page, and a stream of noise of that size."""
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (size, random.Random(7).randbytes(size)),
+    ]
+    made, places = b"%PDF-1.4\n", []
+    for number, body in enumerate(objects, start=1):
+        places.append(len(made))
+        made += b"%d 0 obj%s\nendobj\n" % (number, body)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    return made + b"xref\n0 5\n0000000000 65535 f \n%strailer<</Size 5/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (
+        table,
+        len(made),
+    )
+
+
+def a_noisy_png(width: int = 1300, height: int = 2400) -> bytes:
+    """Pixels that do not compress."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    noise = random.Random(7)
+    rows = b"".join(b"\0" + noise.randbytes(width) for _ in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize(("make", "kind"), [(a_pdf, "application/pdf"), (a_noisy_png, "image/")])
+def test_a_file_that_makes_frames_of_megabytes_is_read_and_the_session_lives(
+    agent: AgentHarness, make: Callable[[], bytes], kind: str
+) -> None:
+    """Case 87, sdk.md §5: the Read of a 3 MB PDF is one frame of 8 MB, and another in the mirror."""
+    name = "a.pdf" if make is a_pdf else "a.png"
+    (agent.snapshot / name).write_bytes(make())
+    talk = agent.talk([use("Read", file_path=name)], [text("bye")])
+    assert isinstance(talk.end, SessionEnd), talk.end
+    assert talk.end.said == "bye"
+    assert max(len(json.dumps(frame)) for frame in talk.heard) > 1024 * 1024
+    assert f'"media_type": "{kind}' in json.dumps(talk.requests[-1])
+
+
+def test_one_id_for_two_calls_is_two_calls(agent: AgentHarness) -> None:
+    """Case 54: ids on the wire are the model's data."""
+    calls = [{**use("Glob", pattern=pattern), "id": "toolu_same"} for pattern in ("*.a", "*.b")]
+    gate = RecordingGate()
+    talk = agent.talk(calls, [{**use("Glob", pattern="*.c"), "id": "toolu_same"}], [text("bye")], gate=gate)
+    assert isinstance(talk.end, SessionEnd), talk.end
+    assert [arguments["pattern"] for door, _, arguments in gate.asked if door == "ask"] == ["*.a", "*.b", "*.c"]
 
 
 def test_a_write_of_two_megabytes_is_refused_as_one_call_and_the_session_lives(agent: AgentHarness, tmp_path: Path) -> None:
