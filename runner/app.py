@@ -8,7 +8,7 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -69,7 +69,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             patience=Patience(read=settings.model_timeout),
         )
         async with AsyncExitStack() as stack:
-            store = Store(settings.database_url.get_secret_value())
+            store = Store(settings.database_url.get_secret_value(), watch=failpoint(settings.failpoint))
             await asyncio.to_thread(store.open)
             stack.callback(store.close)
             engine = await stack.enter_async_context(Engine(host=settings.docker_host))
@@ -175,6 +175,26 @@ def _status(settings: Settings) -> JsonObject | None:
             return client.record("status")
     except RunnerError:
         return None
+
+
+def failpoint(where: str | None) -> Callable[[str, Sequence[str]], None] | None:
+    """What kills this process with SIGKILL around a certain transaction; None without a setting (fault campaigns only).
+
+    Args:
+        where: An audit event, `before` or `after` its transaction is committed, and which one: `run.hold:after:2`.
+    """
+    if where is None:
+        return None
+    event, when, *rest = where.split(":")
+    left = [int(rest[0]) if rest else 1]
+
+    def watch(now: str, events: Sequence[str]) -> None:
+        if now == when and event in events:
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return watch
 
 
 def owner_label(state_dir: Path) -> str:

@@ -55,6 +55,8 @@ class Settings(BaseSettings):
     runtime: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] = "runc"
     max_policy: Policy = Policy.SKIP  #: `skip`: no ceiling
     approvers: Annotated[Approvers, NoDecode] = Approvers()
+    #: `event:before`, `event:after`, `event:after:2`: where a fault campaign has the supervisor killed; never set it.
+    failpoint: Annotated[str, Field(pattern=r"^[a-z_]+\.[a-z_]+:(before|after)(:[1-9][0-9]?)?$")] | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     @field_validator("state_dir", "key_file")

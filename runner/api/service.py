@@ -83,15 +83,11 @@ class Service(Protocol):
         """The approval as soon as its version is another than `version`, or when the time is up."""
         ...
 
-    async def approve(
-        self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None
-    ) -> JsonObject:
+    async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None) -> JsonObject:
         """Carry the call out, and save a verdict for its tool if asked to; the answer is the approval as it then is."""
         ...
 
-    async def deny(
-        self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None
-    ) -> JsonObject:
+    async def deny(self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None) -> JsonObject:
         """Refuse the call, and stop its run or save a verdict for its tool if asked to."""
         ...
 

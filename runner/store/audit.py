@@ -17,6 +17,8 @@ from runner.store.rows import AuditRow
 
 #: What the first row is chained to.
 GENESIS = Digest("sha256:" + "0" * 64)
+#: The key of a connection under which the events of its transaction are noted.
+EVENTS = "runner.events"
 #: The key in `meta` under which the chain's end is kept, so that a cut-off tail is noticed.
 _HEAD = "audit_head"
 
@@ -53,6 +55,7 @@ def append(conn: Connection, *, time: float, event: str, subject: str, data: Map
         )
     )
     meta.put(conn, _HEAD, f"{row.seq} {row.hash}")
+    conn.info.setdefault(EVENTS, []).append(event)
     return row
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -22,6 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from runner.errors import StoreError
 from runner.store import migrate, sqlite
+from runner.store.audit import EVENTS
 from runner.store.schema import agents
 
 __all__ = ["Connection", "Engine", "Look", "Store", "keep", "look"]
@@ -29,6 +30,7 @@ __all__ = ["Connection", "Engine", "Look", "Store", "keep", "look"]
 P = ParamSpec("P")
 T = TypeVar("T")
 Record = Callable[[Connection], object]
+Watch = Callable[[str, Sequence[str]], None]
 
 #: SQLite lets one writer in at a time: more threads would only wait for each other.
 _THREADS = 8
@@ -40,10 +42,12 @@ class Store:
 
     Args:
         url: `sqlite:////path/to/file` or `postgresql+psycopg://…`.
+        watch: Told of every transaction's audit events, before and after it is committed; for fault campaigns.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, watch: Watch | None = None) -> None:
         self._url = url
+        self._watch = watch
         self._engine: Engine | None = None
         self._threads: ThreadPoolExecutor | None = None
 
@@ -94,8 +98,14 @@ class Store:
             try:
                 with _transaction(self.engine) as conn:
                     conn.info[_KEPT] = kept
+                    events: list[str] = conn.info.setdefault(EVENTS, [])
+                    events.clear()
                     yield conn
                     _write(conn, kept)
+                    if self._watch is not None:
+                        self._watch("before", events)
+                if self._watch is not None:
+                    self._watch("after", events)
             except BaseException:
                 if kept:
                     with _transaction(self.engine) as conn:

@@ -98,7 +98,7 @@ class Desk:
             self.reply = None if turn.tool_uses else "\n".join(turn.texts)
             uses = [self._told_apart(use) for use in turn.tool_uses]
             proposals = await asyncio.to_thread(self._propose, uses)
-            entries = await self._ledger.record_turn(proposals, usage=self.usage)
+            entries = await self._ledger.record_turn(proposals, usage=self.usage, reply=self.reply)
             self._entries = entries
             self._unmirrored = {entry.wire_id for entry in entries}
             if self._unmirrored:

@@ -51,13 +51,18 @@ class Ledger:
         row = await self._store.query(runs.get, self._attempt.run)
         return _speaks_for(self._attempt, row)
 
-    async def record_turn(self, proposals: Sequence[Proposal], *, usage: Usage) -> list[Entry]:
+    async def record_turn(self, proposals: Sequence[Proposal], *, usage: Usage, reply: str | None = None) -> list[Entry]:
         """Store a turn's decisions and queue its gated calls together, before anything is answered (invariant 2).
+
+        Args:
+            proposals: The turn's calls, decided.
+            usage: The run's, this turn included.
+            reply: The model's words where it made no call: should the supervisor die now, they are the run's reply.
 
         Raises:
             GatewayError: This attempt is stale.
         """
-        return await self._store.call(self._record_turn, proposals, usage)
+        return await self._store.call(self._record_turn, proposals, usage=usage, reply=reply)
 
     def new_wire_id(self) -> str:
         """An id for a call whose own came before."""
@@ -88,12 +93,12 @@ class Ledger:
         if _speaks_for(self._attempt, runs.get(conn, self._attempt.run)):
             transcript.append(conn, *self._attempt, entries)
 
-    def _record_turn(self, conn: Connection, proposals: Sequence[Proposal], usage: Usage) -> list[Entry]:
+    def _record_turn(self, conn: Connection, proposals: Sequence[Proposal], *, usage: Usage, reply: str | None) -> list[Entry]:
         now = self._clock()
         run = runs.get(conn, self._attempt.run)
         if not _speaks_for(self._attempt, run):
             raise GatewayError("cannot take a turn: this attempt is no longer the run's own")
-        runs.record(conn, run.id, now=now, usage=usage)
+        runs.record(conn, run.id, now=now, usage=usage, reply=reply)
         # An honest CLI asks the model again only when the last turn is answered; one that lost a reply has nobody to tell.
         approvals.end_for_run(conn, run.id, event=ApprovalEvent.SUPERSEDE, reason=_ASKED_AGAIN, now=now)
         entries = [self._append(conn, proposal, turn=usage.turns, now=now) for proposal in proposals]

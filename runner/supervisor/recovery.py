@@ -87,6 +87,8 @@ class Recovery:
             attempt = Attempt(row.id, row.segment, row.attempt)
             if row.segment >= MAX_SEGMENTS:
                 end = End(ending=Ending.FAIL, reason=f"interrupted in each of {MAX_SEGMENTS} containers")
+            elif row.state is RunState.RUNNING and row.reply is not None:
+                end = End(ending=Ending.REPLY, reply=row.reply)
             else:
                 end = End(ending=Ending.PARK, reason="the supervisor was interrupted")
             self.endings.record_in(conn, attempt, end)

@@ -51,7 +51,7 @@ def run_view(facts: RunFacts, live: LiveSegment | None) -> JsonObject:
         "strict": row.strict,
         "segments": [_segment(segment) for segment in facts.segments],
         "calls": [_call(call) for call in facts.calls],
-        "reply": row.reply,
+        "reply": row.reply if row.state is RunState.REPLIED else None,
         "usage": {
             "requests": row.usage.requests,
             "turns": row.usage.turns,

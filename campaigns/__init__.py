@@ -1,0 +1,1 @@
+"""Long campaigns against the real parts: each has a make target, prints a table and writes nothing it does not remove."""
