@@ -165,13 +165,19 @@ def show_profiles(screen: Screen, profiles: Sequence[JsonObject]) -> None:
             Styled(text_at(profile, "name"), "cyan"),
             " ".join(texts_at(profile, "tools")),
             text_at(profile, "policy"),
-            "strict" if profile.get("strict") else "",
+            ", ".join(_notes(profile)),
             text_at(profile, "description"),
             text_at(profile, "digest")[:19],
         ]
         for profile in profiles
     ]
     screen.table(["name", "tools", "policy", "", "description", "digest"], rows)
+
+
+def _notes(profile: JsonObject) -> list[str]:
+    """What an operator should see at a glance of an agent (R63, R64)."""
+    notes = ["strict" if profile.get("strict") else "not strict"]
+    return notes + (["replies unreviewed"] if profile.get("allow_replies") else [])
 
 
 def show_status(screen: Screen, status: JsonObject) -> None:

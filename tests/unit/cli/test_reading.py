@@ -39,7 +39,7 @@ def test_status_exits_nought_with_one(run: Run, service: FakeService) -> None:
         (("show", APPROVAL, "--raw"), lambda s: s.approval_row["input"]),
         (("show", CAPTURE, "--json"), lambda s: {"kind": "capture", "id": CAPTURE}),
         (("profile", "list", "--json"), lambda s: {"profiles": s.profile_rows}),
-        (("profile", "show", "scribe", "--json"), lambda s: s.profile_rows[0]),
+        (("profile", "show", "scribe", "--json"), lambda s: s.agents.profile_row),
     ],
 )
 def test_json_is_the_supervisors_record_and_nothing_else(
@@ -111,3 +111,10 @@ def test_an_id_of_another_kind_says_what_it_is(run: Run, service: FakeService) -
     assert ran.code == 3
     assert "it is a run" in ran.err
     assert service.decisions == []
+
+
+def test_an_agent_whose_replies_nobody_reviews_or_that_is_not_strict_is_listed_as_such(run: Run, service: FakeService) -> None:
+    """R63, R64."""
+    assert "strict" in run("profile", "list").out.splitlines()[1].split()
+    service.profile_rows[0] |= {"strict": False, "allow_replies": True}
+    assert "not strict, replies unreviewed" in run("profile", "list").out
