@@ -4,12 +4,14 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from dbos import DBOS, DBOSClient
-from sqlalchemy import inspect
+from sqlalchemy import create_engine, inspect
 
-from runner.store import Store, meta, schema
+from runner.store import Store, meta, migrate, profiles, schema, sqlite, verdicts
 from tests.helpers.stored import opened, url
 
 OPTIONS = {"version_table": schema.VERSION_TABLE, "include_object": schema.ours, "compare_type": True}
@@ -78,3 +80,20 @@ def test_a_removed_and_an_outdated_trigger_are_put_back_in_force(path: Path) -> 
         raw.execute("CREATE TRIGGER runner_gone BEFORE UPDATE ON meta WHEN 0 BEGIN SELECT RAISE(ABORT, 'old'); END")
     with opened(path):
         assert triggers_of(path) == before
+
+
+def test_a_database_of_the_first_schema_is_brought_up_to_date_with_its_rows(path: Path) -> None:
+    """0002: verdicts, authors, retired agents; what was published before has none of them."""
+    sqlite.prepare(path)
+    engine = create_engine(url(path))
+    with engine.begin() as conn:
+        config = Config()
+        config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+        config.attributes["connection"] = conn
+        command.upgrade(config, "0001")
+        conn.exec_driver_sql("INSERT INTO profiles VALUES ('sha256:1', 'scribe', '{}', 1.0)")
+        conn.exec_driver_sql("INSERT INTO agents VALUES ('scribe', 10001, 'sha256:1')")
+    engine.dispose()
+    with opened(path) as store, store.begin() as conn:
+        row = profiles.current(conn, "scribe")
+        assert (row.text, row.author, row.retired, verdicts.of_agent(conn, "scribe")) == ("{}", None, None, ())
