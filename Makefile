@@ -4,7 +4,7 @@ SHELL := bash
 .NOTPARALLEL:
 BIN := .venv/bin
 
-.PHONY: help setup demo test check format kills bench diagrams stop-engine
+.PHONY: help setup demo test check format kills bench oracle mutants diagrams stop-engine
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,14 @@ kills: setup ## SIGKILL at every arrow of the state tables, 5 of each; prints a 
 
 bench: setup ## each benchmark in benchmarks/, one after another
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+
+oracle: ## path decisions against a process in a container: CASES=20000 of them, SEED=… to see some again
+	@scripts/setup.sh --for-tests
+	@ORACLE_CASES=$(or $(CASES),20000) ORACLE_SEED=$(or $(SEED),0) $(BIN)/python -m pytest -s tests/integration/paths
+
+mutants: ## break policy and paths in every small way; docs/mutants.md says which breaks no test notices
+	@scripts/setup.sh --only-venv
+	@$(BIN)/python -m scripts.mutants $(ARGS)
 
 diagrams: ## what the docs take from the code: states, modules, command line, policy, tools, profiles
 	@scripts/setup.sh --only-venv

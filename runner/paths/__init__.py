@@ -6,7 +6,7 @@ beneath the workspace is a `PathRefusal`, never an exception.
 
 from runner.paths.patterns import check_pattern, pattern_base
 from runner.paths.resolve import Want, resolve
-from runner.paths.selection import Omission, omission
+from runner.paths.selection import Omission, Selection, omission
 from runner.paths.text import check_text, normalise
 from runner.paths.view import DirectoryView, EntryKind, PathRefusal
 
@@ -15,6 +15,7 @@ __all__ = [
     "EntryKind",
     "Omission",
     "PathRefusal",
+    "Selection",
     "Want",
     "check_pattern",
     "check_text",

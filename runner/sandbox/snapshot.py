@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from runner.errors import SnapshotError
+from runner.paths import Selection
 from runner.sandbox.beneath import Beneath
-from runner.sandbox.selection import Selection
 from runner.sandbox.view import SnapshotView, apply_bytes, apply_directory
 from runner.sandbox.walk import Caps, Copier, LeftOut, SnapshotReport
 
@@ -45,9 +45,15 @@ def take_snapshot(  # noqa: PLR0913 - the profile's own fields, kept apart on pu
         allow_hard_links: Copy files that have another name too (case 29).
 
     Raises:
-        SnapshotError: The directory is missing, is no place for an agent, or is over a cap; the disk is full.
+        SnapshotError: A pattern means nothing; the directory is missing, is no place for an agent, or is over a cap; the disk
+            is full.
     """
-    selection = Selection(read=read, hide=hide)
+    try:
+        selection = Selection(read=read, hide=hide)
+    except ValueError as error:
+        raise SnapshotError(
+            f"cannot use the patterns of {error}", resolution="write them as in a .gitignore file, one pattern an item"
+        ) from None
     root = _checked(source, destination)
     try:
         destination.mkdir(mode=0o700, exist_ok=True)

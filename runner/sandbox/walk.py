@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from runner.errors import SnapshotError
+from runner.paths import Selection
 from runner.sandbox.beneath import Beneath, Parts
 from runner.sandbox.copying import MOUNTED, Copied, copy_file, mount_of
 from runner.sandbox.links import dangling
-from runner.sandbox.selection import Selection
 
 MAX_DEPTH = 64
 #: Names left out that a report spells out; the rest is only counted.
@@ -87,7 +87,7 @@ class Copier:
             if mounted:
                 self._leave(parts, MOUNTED)
                 return below
-            if parts and self._selection.reads_directory(parts):
+            if parts and self._selection.reads(parts, directory=True):
                 self._make_directory(parts)
             for name in names:
                 if self._entry(handle, (*parts, name)):
