@@ -8,8 +8,8 @@ it may be cut inside a turn or several turns back, and a call with neither resul
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from runner.model import Json, JsonObject
 
@@ -67,20 +67,24 @@ def resume(mirrored: Sequence[str], turns: Sequence[Sequence[Told]], scribe: Scr
 
     Args:
         mirrored: Everything stored of the run's transcript, in order.
-        turns: The calls of every turn that had any, in order.
+        turns: The calls of every turn that had any, in order; no two of a run have one wire id.
         scribe: What our lines carry.
         prompt: The user message that began it all, for a mirror that was cut before even that line came.
     """
-    entries = _kept(mirrored)
-    seen = _seen(entries, turns)
+    mirror = _Mirror(mirrored, turns)
+    if turns:
+        mirror.reopen(turns[-1])
+    entries = mirror.kept()
+    answered = {wire_id for entry in entries for wire_id in _ids(entry, "user", "tool_result", "tool_use_id")}
     lines = _Lines(scribe, parent=_last_uuid(entries))
     if not any(entry.get("type") == "user" for entry in entries):
         lines.user(prompt)
     deferred: int | None = None
     unrun: list[int] = []
-    for number, turn in enumerate(turns[seen.number :], start=seen.number):
+    for number, turn in enumerate(turns[mirror.number :], start=mirror.number):
         is_last = number == len(turns) - 1
-        open_calls = lines.ask_missing(turn, seen if number == seen.number else _Seen())
+        lines.ask_missing(turn, mirror.asked, message_id=mirror.message_id if number == mirror.number else "")
+        open_calls = [index for index, call in enumerate(turn) if call.wire_id not in answered]
         deferred = _the_one(turn, open_calls) if is_last else None
         unrun = [index for index in open_calls if turn[index].text is None and index != deferred]
         for index in open_calls:
@@ -92,14 +96,55 @@ def resume(mirrored: Sequence[str], turns: Sequence[Sequence[Told]], scribe: Scr
     return Resumption(kept=kept, added=tuple(lines.written), deferred=deferred, unrun=tuple(unrun))
 
 
-@dataclass(slots=True, kw_only=True)
-class _Seen:
-    """How far the mirror has come: the last turn it shows anything of, and which ids of its calls and results."""
+class _Mirror:
+    """What the mirrored lines show: the last turn they have anything of, and the ids of all calls and results."""
 
-    number: int = 0
-    message_id: str = ""  #: empty: nothing of any turn
-    asked: list[str] = field(default_factory=list)
-    answered: list[str] = field(default_factory=list)
+    def __init__(self, mirrored: Sequence[str], turns: Sequence[Sequence[Told]]) -> None:
+        numbers = {call.wire_id: number for number, turn in enumerate(turns) for call in turn}
+        self._entries = [entry for entry in map(json.loads, mirrored) if isinstance(entry, dict)]
+        self._drop: set[int] = set()
+        self.number = 0
+        self.message_id = ""
+        self.asked: set[str] = set()
+        self._answered: dict[str, int] = {}  #: where the result stands
+        last_ask = len(self._entries)
+        for index, entry in enumerate(self._entries):
+            for wire_id in _ids(entry, "assistant", "tool_use", "id"):
+                if wire_id in numbers:
+                    self.number, self.message_id, last_ask = numbers[wire_id], str(_message(entry).get("id")), index
+                    self.asked.add(wire_id)
+            for wire_id in _ids(entry, "user", "tool_result", "tool_use_id"):
+                # One that was reopened before has two; the last one counts.
+                self._drop |= {self._answered[wire_id]} if wire_id in self._answered else set()
+                self._answered[wire_id] = index
+            if _attachment(entry) in _DROPPED:
+                self._drop.add(index)
+        if self.number == len(turns) - 1:
+            self._drop |= {index for index in range(last_ask + 1, len(self._entries)) if _is_chatter(self._entries[index])}
+
+    def reopen(self, turn: Sequence[Told]) -> None:
+        """Where the agent was told everything and the model has not answered: take the last result back, to be asked for again.
+
+        A CLI that is merely told to go on puts words into the model's mouth first.
+        """
+        if all(call.wire_id in self._answered for call in turn):
+            askable = [call.wire_id for call in turn if call.askable]
+            if askable:
+                self._drop.add(self._answered.pop(askable[-1]))
+
+    def kept(self) -> list[JsonObject]:
+        """The lines that are left; children of the others become their parents' (the CLI follows `parentUuid`)."""
+        kept: list[JsonObject] = []
+        adopted: dict[str, Json] = {}
+        for index, entry in enumerate(self._entries):
+            parent = entry.get("parentUuid")
+            if isinstance(parent, str) and parent in adopted:
+                entry["parentUuid"] = parent = adopted[parent]
+            if index not in self._drop:
+                kept.append(entry)
+            elif isinstance(uuid := entry.get("uuid"), str):
+                adopted[uuid] = parent
+        return kept
 
 
 class _Lines:
@@ -114,17 +159,15 @@ class _Lines:
         """The prompt."""
         self._write({"type": "user", "message": message})
 
-    def ask_missing(self, turn: Sequence[Told], seen: _Seen) -> list[int]:
-        """Write the calls whose lines the mirror lacks; the answer is which of the turn's calls have no result yet.
+    def ask_missing(self, turn: Sequence[Told], asked: Collection[str], *, message_id: str) -> None:
+        """The calls whose lines the mirror lacks; the gateway saw them.
 
         All lines of one reply carry one message id, or the CLI would send them as several replies.
         """
-        message_id = seen.message_id or f"msg_{self._scribe.new_uuid().replace('-', '')}"
-        asked, answered = list(seen.asked), list(seen.answered)
+        message_id = message_id or f"msg_{self._scribe.new_uuid().replace('-', '')}"
         for call in turn:
-            if not _take(asked, call.wire_id):
+            if call.wire_id not in asked:
                 self._ask(call, message_id)
-        return [index for index, call in enumerate(turn) if not _take(answered, call.wire_id)]
 
     def answer(self, call: Told, *, otherwise: str) -> None:
         """A call's result; `otherwise` where only the container could have given it."""
@@ -177,51 +220,14 @@ def _the_one(turn: Sequence[Told], open_calls: Sequence[int]) -> int | None:
     return next(iter(to_run), askable[-1] if askable else None)
 
 
-def _kept(mirrored: Sequence[str]) -> list[JsonObject]:
-    """The mirrored lines less the dropped ones, whose children become their parents' (the CLI follows `parentUuid`)."""
-    kept: list[JsonObject] = []
-    adopted: dict[str, Json] = {}
-    for line in mirrored:
-        entry = json.loads(line)
-        if not isinstance(entry, dict):
-            continue
-        parent = entry.get("parentUuid")
-        if isinstance(parent, str) and parent in adopted:
-            entry["parentUuid"] = parent = adopted[parent]
-        attachment = entry.get("attachment")
-        if isinstance(attachment, dict) and attachment.get("type") in _DROPPED:
-            if isinstance(uuid := entry.get("uuid"), str):
-                adopted[uuid] = parent
-            continue
-        kept.append(entry)
-    return kept
+def _is_chatter(entry: JsonObject) -> bool:
+    """Whether a line after the last call is neither a result nor bookkeeping: the CLI's own words, or an error it met."""
+    return isinstance(entry.get("uuid"), str) and not any(_ids(entry, "user", "tool_result", "tool_use_id"))
 
 
-def _seen(entries: Sequence[JsonObject], turns: Sequence[Sequence[Told]]) -> _Seen:
-    """Walk the mirror and the turns together, in order: ids can repeat from turn to turn (B11), places cannot."""
-    seen = _Seen()
-    waiting = [call.wire_id for call in turns[0]] if turns else []
-    for entry in entries:
-        for block in _blocks(entry, "assistant", "tool_use"):
-            wire_id, message_id = str(block.get("id")), str(_message(entry).get("id"))
-            if not (seen.message_id in ("", message_id) and _take(waiting, wire_id)):
-                found = _turn_with(turns, wire_id, after=seen.number if seen.message_id else -1)
-                if found is None:
-                    continue
-                seen = _Seen(number=found)
-                waiting = [call.wire_id for call in turns[found]]
-                _take(waiting, wire_id)
-            seen.message_id = message_id
-            seen.asked.append(wire_id)
-        if seen.asked:
-            seen.answered.extend(str(block.get("tool_use_id")) for block in _blocks(entry, "user", "tool_result"))
-    return seen
-
-
-def _turn_with(turns: Sequence[Sequence[Told]], wire_id: str, *, after: int) -> int | None:
-    """The next turn that has a call of this id."""
-    later = range(after + 1, len(turns))
-    return next((number for number in later if any(call.wire_id == wire_id for call in turns[number])), None)
+def _attachment(entry: JsonObject) -> str:
+    attachment = entry.get("attachment")
+    return str(attachment.get("type")) if isinstance(attachment, dict) else ""
 
 
 def _message(entry: JsonObject) -> JsonObject:
@@ -229,21 +235,12 @@ def _message(entry: JsonObject) -> JsonObject:
     return message if isinstance(message, dict) else {}
 
 
-def _blocks(entry: JsonObject, kind: str, block_type: str) -> Iterator[JsonObject]:
-    if entry.get("type") != kind:
-        return
+def _ids(entry: JsonObject, kind: str, block_type: str, key: str) -> Iterator[str]:  # noqa: PLR0917 -- four words of one question
     content = _message(entry).get("content")
-    for block in content if isinstance(content, list) else []:
-        if isinstance(block, dict) and block.get("type") == block_type:
-            yield block
-
-
-def _take(ids: list[str], wire_id: str) -> bool:
-    """Take one occurrence of an id out: ids can repeat within a turn (B11)."""
-    if wire_id not in ids:
-        return False
-    ids.remove(wire_id)
-    return True
+    if entry.get("type") == kind and isinstance(content, list):
+        for block in content:
+            if isinstance(block, dict) and block.get("type") == block_type:
+                yield str(block.get(key))
 
 
 def _last_uuid(entries: Sequence[JsonObject]) -> str | None:

@@ -161,10 +161,10 @@ class Desk:
         if entry is None or entry.approval is None:
             await self._stray(name, arguments)
             return Outcome(text="refused: no approved call fits this one; nothing was done", is_error=True)
-        entry.phase = Phase.CLOSED
-        delivered = await self._ledger.deliver(entry.approval)
+        entry.phase, again, entry.again = Phase.CLOSED, entry.again, False
+        delivered = await self._ledger.deliver(entry.approval, again=again)
         if delivered is None:
-            entry.phase = Phase.CONFIRMED
+            entry.phase, entry.again = Phase.CONFIRMED, again
             return Outcome(text="refused: this call has no outcome to tell; nothing was done", is_error=True)
         entry.told = delivered.text
         return Outcome(text=delivered.text, is_error=delivered.is_error)

@@ -30,3 +30,4 @@ class Entry:
     approval: ApprovalId | None = None
     phase: Phase = Phase.DECIDED
     told: str | None = None  #: the outcome the container was given, for the gateway's comparison
+    again: bool = False  #: a container before this one was told the outcome and took it to its grave

@@ -77,9 +77,9 @@ class Ledger:
         text = "the container reports an error" if is_error else "ran in the container"
         await self._store.call(calls.set_outcome, call, outcome=text, error=is_error, now=self._clock())
 
-    async def deliver(self, approval: ApprovalId) -> Delivered | None:
-        """Take an approval's outcome for the container; None when it was taken before."""
-        return await self._store.call(self._deliver, approval)
+    async def deliver(self, approval: ApprovalId, *, again: bool = False) -> Delivered | None:
+        """Take an approval's outcome for the container; None when it was taken before, unless it is to be told `again`."""
+        return await self._store.call(self._deliver, approval, again=again)
 
     async def approval(self, approval: ApprovalId) -> ApprovalRow:
         """The approval as it is now."""
@@ -197,11 +197,12 @@ class Ledger:
         calls.append(conn, row)
         calls.set_outcome(conn, row.id, outcome="denied", error=True, now=now)
 
-    def _deliver(self, conn: Connection, approval: ApprovalId) -> Delivered | None:
+    def _deliver(self, conn: Connection, approval: ApprovalId, *, again: bool) -> Delivered | None:
         text = approvals.deliver(conn, approval, now=self._clock())
-        if text is None:
-            return None
-        return Delivered(text=text, is_error=rows.get(conn, approval).outcome_error)
+        row = rows.get(conn, approval)
+        if text is None and again and row.delivered_at is not None:
+            text = approvals.outcome_text(row)
+        return None if text is None else Delivered(text=text, is_error=row.outcome_error)
 
 
 def _speaks_for(attempt: Attempt, run: RunRow) -> bool:

@@ -100,7 +100,8 @@ def lay_out(folder: Path, facts: Facts, restored: Restored | None) -> None:
         session.mkdir()
         transcript = session / f"{restored.session_id}.jsonl"
         transcript.write_text("".join(f"{line}\n" for line in restored.lines), encoding="utf-8")
-        transcript.chmod(0o444)
+        # The probe's copy in the tmpfs home keeps the mode: what the CLI cannot append to, it does not mirror either.
+        transcript.chmod(0o644)
         session.chmod(0o755)
 
 

@@ -41,15 +41,17 @@ class Restored:
 
 
 def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObject, clock: Clock) -> Restored | None:
-    """Build the transcript from the rows and store what was added to it; None when nothing was mirrored and no turn taken.
+    """Build the transcript from the rows and store what was added to it; None when no turn with calls was taken: start afresh.
 
     Outcomes that our lines tell are delivered here, in the same transaction that stores the lines.
     """
-    mirrored = [row.entry for row in transcript.read(conn, run.id)]
     answers = _answers(conn, run.id)
     turns = _turns(conn, run.id, answers)
-    if not mirrored and not turns:
+    if not turns:
         return None
+    # Containers that ended before the model's first turn left nothing to go on from.
+    first = (turns[0][0].segment, turns[0][0].attempt)
+    mirrored = [row.entry for row in transcript.read(conn, run.id) if (row.segment, row.attempt) >= first]
     told = [[_told(call, answers.get(call.id)) for call in turn] for turn in turns]
     scribe = Scribe(
         session_id=run.session_id or "",
@@ -59,7 +61,7 @@ def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObje
     )
     resumption = resume(mirrored, told, scribe, prompt=prompt)
     transcript.append(conn, *attempt, resumption.added)
-    last = turns[-1] if turns else ()
+    last = turns[-1]
     open_call = None if resumption.deferred is None else last[resumption.deferred].id
     for index in resumption.unrun:
         calls.set_outcome(conn, last[index].id, outcome=NOT_RUN, error=True, now=clock())
@@ -71,7 +73,7 @@ def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObje
         lines=(*resumption.kept, *resumption.added),
         entries=tuple(
             _entry(call, answers.get(call.id), run, told=None if call.id == open_call else one.text or NOT_RUN)
-            for call, one in zip(last, told[-1] if told else (), strict=True)
+            for call, one in zip(last, told[-1], strict=True)
         ),
         wire_ids=frozenset(call.wire_id for call in calls.of_run(conn, run.id) if call.turn > 0),
         nudge=resumption.deferred is None,
@@ -117,9 +119,7 @@ def _told(call: CallRow, approval: ApprovalRow | None) -> Told:
     text, is_error = _words(call, approval)
     parsed = parse_call(call.tool, call.raw).input
     name = UNDECLARED + call.tool[:MAX_NAME] if call.rule in NOT_OFFERED else model_name(call.tool)
-    # The handler tells an outcome once. One that was told, and lost with its container, is told by our lines.
-    was_told = text is not None and approval is not None and approval.delivered_at is not None
-    askable = parsed is not None and call.rule not in NOT_OFFERED and not was_told
+    askable = parsed is not None and call.rule not in NOT_OFFERED
     return Told(wire_id=call.wire_id, name=name, arguments=parsed or {}, text=text, is_error=is_error, askable=askable)
 
 
@@ -156,4 +156,5 @@ def _entry(call: CallRow, approval: ApprovalRow | None, run: RunRow, *, told: st
         approval=approval.id if approval is not None else None,
         phase=Phase.DECIDED if told is None else Phase.CLOSED,
         told=told,
+        again=told is None and approval is not None and approval.delivered_at is not None,
     )

@@ -133,13 +133,37 @@ def test_a_call_the_cli_has_no_tool_for_is_never_deferred() -> None:
     unknown = Told(wire_id="x", name="undeclared__Bash", arguments={}, text="no such tool", is_error=True, askable=False)
     found = resumed(mirrored, [a_write("a"), unknown])
     assert shape(found) == [("tool_result", "x"), ("hook_deferred_tool", "a")]
-    alone = resumed([*mirrored, result("u3", "u2", "a")], [a_write("a"), unknown])
+    alone = resumed([ASKED, said("u1", "u0", "x")], [unknown])
     assert (shape(alone), alone.deferred) == ([("tool_result", "x")], None)
 
 
-def test_a_turn_that_is_whole_in_the_mirror_adds_nothing_and_leaves_nothing_open() -> None:
-    mirrored = [ASKED, said("u1", "u0", "a"), result("u2", "u1", "a")]
-    assert resumed(mirrored, [a_write("a")]) == Resumption(kept=tuple(mirrored), added=(), deferred=None, unrun=())
+def test_of_a_turn_that_is_whole_in_the_mirror_the_last_result_is_asked_for_again() -> None:
+    """A CLI that is told to go on in words first lets the model say "No response requested."."""
+    results = [result("u3", "u2", "a"), result("u4", "u3", "b")]
+    mirrored = [ASKED, said("u1", "u0", "a"), said("u2", "u1", "b"), *results]
+    found = resumed(mirrored, [a_write("a"), a_write("b")])
+    assert (found.kept, shape(found)) == (tuple(mirrored[:-1]), [("hook_deferred_tool", "b")])
+    again = resumed([*mirrored, *found.added, result("u9", "u3", "b")], [a_write("a"), a_write("b")])
+    assert (again.kept, shape(again)) == (found.kept, [("hook_deferred_tool", "b")])
+
+
+def test_a_result_that_was_asked_for_again_replaces_the_former_one() -> None:
+    mirrored = [ASKED, said("u1", "u0", "a"), result("u2", "u1", "a"), result("u3", "u1", "a"), said("u4", "u3", "b")]
+    found = resumed(mirrored, [a_write("a")], [a_write("b")])
+    assert found.kept == (ASKED, said("u1", "u0", "a"), result("u3", "u1", "a"), said("u4", "u3", "b"))
+
+
+def test_what_the_cli_said_itself_after_the_last_calls_is_left_out() -> None:
+    """Its "Continue from where you left off.", an API error, words it put into the model's mouth; bookkeeping stays."""
+    meta = line("u4", "u3", type="user", isMeta=True, message={"role": "user", "content": "Continue from where you left off."})
+    error = line("u5", "u4", type="assistant", isApiErrorMessage=True, message={"id": "x", "content": [{"type": "text"}]})
+    book = json.dumps({"type": "tools-used", "tools": []})
+    before = line("u7", "u0", type="user", isMeta=True, message={"role": "user", "content": "kept: the model answered it"})
+    calls = [said("u1", "u7", "a"), said("u2", "u1", "b")]
+    mirrored = [ASKED, before, *calls, result("u3", "u1", "a"), meta, error, book, result("u6", "u5", "b")]
+    found = resumed(mirrored, [a_write("a"), a_write("b")])
+    assert found.kept == (ASKED, before, *calls, result("u3", "u1", "a"), book)
+    assert json.loads(found.added[0])["parentUuid"] == "u3"
 
 
 def test_calls_that_the_mirror_lacks_are_written_into_the_same_reply() -> None:
@@ -181,27 +205,6 @@ def test_a_mirror_cut_two_turns_back_gets_both_turns_each_in_a_reply_of_its_own(
     assert len(replies) == 2
     lost = json.loads(found.added[4])["message"]["content"][0]
     assert (lost["content"], lost["is_error"]) == ([{"type": "text", "text": LOST}], True)
-
-
-def test_an_id_that_comes_again_in_the_next_turn_is_another_call() -> None:
-    """B11: the earlier turn's result is not the later call's."""
-    mirrored = [ASKED, said("u1", "u0", "a"), result("u2", "u1", "a")]
-    found = resumed(mirrored, [a_write("a", "first")], [a_write("a", "second")])
-    assert shape(found) == [("tool_use", "a"), ("hook_deferred_tool", "a")]
-    both = [*mirrored, said("u3", "u2", "a", message="msg_2")]
-    assert shape(resumed(both, [a_write("a", "first")], [a_write("a", "second")])) == [("hook_deferred_tool", "a")]
-
-
-def test_an_id_that_comes_twice_in_a_turn_is_two_calls() -> None:
-    """Case 54."""
-    mirrored = [ASKED, said("u1", "u0", "a"), said("u2", "u1", "a"), result("u3", "u2", "a")]
-    assert shape(resumed(mirrored, [a_write("a"), a_write("a")])) == [("hook_deferred_tool", "a")]
-    once = [ASKED, said("u1", "u0", "a")]
-    assert shape(resumed(once, [a_write("a"), a_write("a")])) == [
-        ("tool_use", "a"),
-        ("tool_result", "a"),
-        ("hook_deferred_tool", "a"),
-    ]
 
 
 def test_a_recorded_prompt_never_reaches_another_container_and_its_child_finds_a_parent() -> None:
