@@ -41,7 +41,8 @@ def outcome_text(row: ApprovalRow) -> str:
             cause = (row.outcome or "no reason is on record").replace(row.id, "[id]")
             return bounded(f"Failed: this call was approved and tried, but did not succeed: {cause}")
         case ApprovalState.STALE if row.outcome:
-            return bounded(row.outcome.replace(row.id, "[id]"))
+            said = row.outcome.replace(row.id, "[id]")
+            return bounded(f"{said} It had been approved before; nothing was done. {_AGAIN}")
         case ApprovalState.PENDING | ApprovalState.APPROVED | ApprovalState.EXECUTING:
             raise ValueError(f"a call that is {row.state.value} has no outcome")
         case _:

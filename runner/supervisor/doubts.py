@@ -16,6 +16,8 @@ from runner.supervisor.contexts import Contexts
 STANDING_YES = Approver(uid=0, channel="policy", name="the owner's standing yes")
 #: The rule by which `decide` refuses a blocked tool.
 BLOCKED = "blocked"
+#: The end of a refusal, which the outcome of an approved call says in its own words.
+_RETRY = " Do not retry this call unchanged."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,9 +91,10 @@ def test_a_yes_that_went_past_the_check_is_refused_at_dispatch(tmp_path: Path) -
         assert (ended.state, ended.effect) == (_S.STALE, None)
         assert not (world.cwd / "a.txt").exists()
         told = world.calls(row.id)[0].outcome
-        assert told is not None
-        assert told.startswith("Blocked (blocked): The owner blocked this tool. Do not retry this call unchanged.")
-        assert "ask anew" not in told
+        assert told == (
+            "Blocked (blocked): The owner blocked this tool. It had been approved before; nothing was done. "
+            "Do not retry it unchanged."
+        )
         assert world.run(row.id).state is RunState.RUNNING
 
     play(tmp_path, scene)
