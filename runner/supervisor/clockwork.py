@@ -16,6 +16,7 @@ from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
 from runner.store import ApprovalRow, Store, profiles, runs
 from runner.supervisor.effects import Effects
+from runner.supervisor.preparation import checked
 from runner.supervisor.progress import Clock, Enqueue, advance
 from runner.supervisor.service import SupervisorService
 
@@ -63,12 +64,11 @@ class Clockwork:
         if not idle:
             return
         try:
-            image = await image_info(self.engine)
+            checked(await image_info(self.engine))
         except SandboxError:
             return
-        if image is not None:
-            for run in idle:
-                await self.store.call(advance, run, now=self.clock(), enqueue=self.enqueue)
+        for run in idle:
+            await self.store.call(advance, run, now=self.clock(), enqueue=self.enqueue)
 
     async def _run(self) -> None:
         for count in itertools.count():
