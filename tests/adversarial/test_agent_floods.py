@@ -96,6 +96,15 @@ def test_hook_frames_in_one_piece_are_never_all_taken() -> None:
     assert len(gate.asked) <= 256
 
 
+def test_a_burst_in_one_piece_is_answered_while_it_is_read() -> None:
+    """Reading gives its handlers their turn: what an honest CLI says at once is not taken for a flood."""
+    gate = RecordingGate()
+    last = line({"type": "result", "subtype": "success", "is_error": False, "result": "done"})
+    cli = Flood(lambda: iter([b"".join(line(a_request(n)) for n in range(600)) + last]))
+    assert asyncio.run(conversation(cli, gate)).said == "done"
+    assert len(gate.asked) == len(cli.answers) == 600
+
+
 def test_requests_that_are_asked_and_called_off_end_at_their_pace_and_leave_nothing() -> None:
     gate = RecordingGate(hook=asyncio.Event())
 
