@@ -49,9 +49,7 @@ def doubt_about(row: ApprovalRow, profile: Profile, chosen: Choices, *, contexts
 
 def _doubt(row: ApprovalRow, decision: Decision) -> Doubt | None:
     if decision.verdict is Verdict.DENY:
-        return Doubt(
-            rule=decision.rule, says=decision.reason, told=f"{decision.reason} It had been approved; nothing was done."
-        )
+        return Doubt(rule=decision.rule, says=decision.reason, told=decision.reason.removesuffix(_RETRY))
     if (decision.call_digest, decision.paths) != (row.call_digest, row.paths):
         return Doubt(rule="moved", says="its paths lead elsewhere now, or its tool has another definition")
     if is_standing(row) and decision.verdict is not Verdict.ALLOW:
