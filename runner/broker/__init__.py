@@ -6,8 +6,23 @@ Synchronous; the supervisor calls it in a thread, after `executing` is on record
 
 from __future__ import annotations
 
-from runner.broker.effects import examine, perform
-from runner.broker.plans import plan
-from runner.broker.values import Change, Effect, Impossible, Order, Plan
+from runner.broker.effects import capture, clean, examine, perform
+from runner.broker.plans import plan, plan_undo
+from runner.broker.values import FOLDER, UNDO, Change, Effect, Impossible, Order, Plan, PreImage
 
-__all__ = ["Change", "Effect", "Impossible", "Order", "Plan", "examine", "perform", "plan"]
+__all__ = [
+    "FOLDER",
+    "UNDO",
+    "Change",
+    "Effect",
+    "Impossible",
+    "Order",
+    "Plan",
+    "PreImage",
+    "capture",
+    "clean",
+    "examine",
+    "perform",
+    "plan",
+    "plan_undo",
+]

@@ -6,18 +6,33 @@ only the pre-image that was approved is written over (B6).
 
 from __future__ import annotations
 
+import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from runner.broker.plans import Job, understood
+from runner.broker.plans import Job, hindrance, job_of
 from runner.broker.targets import Target, look, parts_of, shown
-from runner.broker.tools import Result, written
-from runner.broker.values import MAX_FILE_BYTES, MAX_OUTCOME_BYTES, Change, Effect, Impossible, Order
-from runner.digest import digest_bytes, parse_call
-from runner.model import Digest
+from runner.broker.tools import made, written
+from runner.broker.values import (
+    ABSENT,
+    FOLDER,
+    MAX_FILE_BYTES,
+    Change,
+    Content,
+    Effect,
+    Folder,
+    Impossible,
+    Order,
+    PreImage,
+    Result,
+    image_of,
+)
+from runner.broker.words import nothing_done, told
+from runner.model import WORKSPACE
 from runner.sandbox.beneath import Beneath, Parts
 
 _FOLDER_MODE = 0o755
@@ -26,53 +41,103 @@ _FOLDER_MODE = 0o755
 def perform(order: Order) -> Effect:
     """Carry an order out once; every refusal is a value (B6, B8).
 
-    Existing files keep mode and owner; new files get cwd's owner and 0644, missing folders cwd's owner and 0755.
+    Existing files keep mode, owner, access list and `user.` attributes; new files get cwd's owner and 0644, missing folders
+    cwd's owner and 0755.
     """
-    job = _parsed(order)
+    job = job_of(order)
     if isinstance(job, Impossible):
-        return _effect("failed", job.reason)
+        return nothing_done("failed", job.reason)
     try:
         with Beneath.open(order.cwd) as root:
             return _performed(order, job, root)
     except OSError as error:
-        return _effect("failed", f"{shown(job.path)} could not be written: {error.strerror}")
+        return nothing_done("failed", f"{shown(job.path)} could not be written: {error.strerror}")
+
+
+def capture(order: Order) -> PreImage | Impossible:
+    """What an order is about to write over, to be kept so that it can be taken back.
+
+    Impossible: it is not what the order was approved for, so nothing must be done either.
+    """
+    job = job_of(order)
+    if isinstance(job, Impossible):
+        return job
+    try:
+        with Beneath.open(order.cwd) as root:
+            target = look(root, job.path, folder=job.tool.folder)
+    except OSError as error:
+        return Impossible(reason=f"the agent's directory cannot be opened: {error.strerror}")
+    if isinstance(target, Impossible):
+        return target
+    if not _as_approved(order, job.path, target.data):
+        return Impossible(reason=_changed(job.path))
+    return PreImage(data=target.data, mode=target.mode, owner=target.owner, standing=target.standing)
+
+
+def clean(order: Order) -> None:
+    """Remove the half-written file that a kill left beside an order's target; nobody may be carrying the order out."""
+    job = job_of(order)
+    parts = None if isinstance(job, Impossible) or not order.key else parts_of(job.path)
+    if parts is None or isinstance(parts, Impossible):
+        return
+    with suppress(OSError), Beneath.open(order.cwd) as root:
+        left = (*parts[:-1], _temporary(order) or "")
+        if stat.S_ISREG(root.stat(left).st_mode):
+            root.remove(left)
 
 
 def examine(order: Order) -> Literal["pre", "post", "other"]:
     """What the disk says after a crash: not happened, happened, or neither (B9)."""
-    job = _parsed(order)
+    job = job_of(order)
     if isinstance(job, Impossible) or str(job.path) not in order.pre_images:
         return "other"
-    expected = order.pre_images[str(job.path)]
     try:
         with Beneath.open(order.cwd) as root:
-            data = _read(root, job.path)
+            found = _read(root, job.path)
     except OSError:
         return "other"
-    if data is None:
-        return "pre" if expected is None else "other"
-    if _digest(data) == expected:
+    if _as_approved(order, job.path, found):
         return "pre"
-    return "post" if _is_result(order, job, data) else "other"
+    return "post" if _is_result(order, job, found) else "other"
 
 
 def _performed(order: Order, job: Job, root: Beneath) -> Effect:
-    target = look(root, job.path)
+    ready = _ready(order, job, root)
+    if isinstance(ready, Effect):
+        return ready
+    target, result = ready
+    with _folders(root, target) as folder:
+        if not _as_approved(order, job.path, _content(folder, target.parts[-1:])):
+            return nothing_done("stale", _changed(job.path))
+        _put(folder, target, result, temporary=_temporary(order))
+    gone = _tidied(root, order, target) if result.data is None else ()
+    changed = (Change(path=job.path, data=result.data), *gone)
+    return Effect(state="done", outcome=told(job.path, target, result), changed=changed)
+
+
+class _Ready(NamedTuple):
+    """What an order is about to do to its target."""
+
+    target: Target
+    result: Result
+
+
+def _ready(order: Order, job: Job, root: Beneath) -> _Ready | Effect:
+    """The order worked out on the files as they are now, or why it is not carried out."""
+    target = look(root, job.path, folder=job.tool.folder)
     if isinstance(target, Impossible):
-        return _effect("stale", f"the target changed since this was proposed: {target.reason}")
-    key = str(job.path)
-    if key not in order.pre_images or _digest(target.data) != order.pre_images[key]:
-        return _effect("stale", f"{shown(job.path)} changed since this was proposed; read it again and ask anew")
+        return nothing_done("stale", f"the target changed since this was proposed: {target.reason}")
+    if not _as_approved(order, job.path, target.data):
+        return nothing_done("stale", _changed(job.path))
     result = job.tool.transform(job.arguments, target.data)
     if isinstance(result, Impossible):
-        return _effect("failed", result.reason)
-    if order.post_image is not None and digest_bytes(result.data) != order.post_image:
-        return _effect("failed", "the result would not be the one that was approved")
-    with _folders(root, target) as folder:
-        if _digest(_read_name(folder, target.parts[-1])) != order.pre_images[key]:
-            return _effect("stale", f"{shown(job.path)} changed since this was proposed; read it again and ask anew")
-        _put(folder, target, result.data)
-    return Effect(state="done", outcome=_told(job.path, target, result), changed=(Change(path=job.path, data=result.data),))
+        return nothing_done("failed", result.reason)
+    hindered = hindrance(root, target, result)
+    if hindered is not None:
+        return nothing_done("stale", f"the target changed since this was proposed: {hindered.reason}")
+    if order.post_image is not None and (image_of(result.data) or ABSENT) != order.post_image:
+        return nothing_done("failed", "the result would not be the one that was approved")
+    return _Ready(target, result)
 
 
 @contextmanager
@@ -81,80 +146,85 @@ def _folders(root: Beneath, target: Target) -> Iterator[Beneath]:
 
     The same handle serves the last look and the write, so a folder swapped in between leads nowhere new (case 48).
     """
-    made: list[Parts] = []
+    fresh: list[Parts] = []
     base = root.stat(())
     try:
         for count in range(target.standing + 1, len(target.parts)):
             root.make_directory(target.parts[:count], mode=_FOLDER_MODE, owner=(base.st_uid, base.st_gid))
-            made.append(target.parts[:count])
+            fresh.append(target.parts[:count])
         with root.directory(target.parts[:-1]) as handle, Beneath(os.dup(handle)) as folder:
             yield folder
     finally:
         # Only an empty folder can be removed, so these stay wherever the write went through.
-        for parts in reversed(made):
+        for parts in reversed(fresh):
             with suppress(OSError):
                 root.remove(parts)
 
 
-def _put(folder: Beneath, target: Target, data: bytes) -> None:
-    """Write, and when the system complains after the file is already in place, believe the disk (B9)."""
+def _put(folder: Beneath, target: Target, result: Result, *, temporary: str | None) -> None:
+    """Put a result in place, and when the system complains after it is there already, believe the disk (B9)."""
     name = (target.parts[-1],)
+    fresh = target.data is None
+    mode = result.mode if fresh and result.mode is not None else target.mode
+    owner = result.owner if fresh and result.owner is not None else target.owner
+    if isinstance(result.data, Folder):
+        folder.make_directory(name, mode=mode, owner=owner)
+        return
     try:
-        folder.write_atomic(name, data, mode=target.mode, owner=target.owner)
+        if result.data is None:
+            folder.remove(name)
+        else:
+            folder.write_atomic(name, result.data, mode=mode, owner=owner, temporary=temporary, keep=True)
     except OSError:
-        if _read_name(folder, target.parts[-1]) != data:
+        if _content(folder, name) != result.data:
             raise
 
 
-def _parsed(order: Order) -> Job | Impossible:
-    call = parse_call(order.tool, order.raw)
-    if call.input is None:
-        return Impossible(reason=f"the stored input is malformed: {call.fault}")
-    return understood(order.tool, call.input, order.paths)
+def _tidied(root: Beneath, order: Order, target: Target) -> tuple[Change, ...]:
+    """Take away the directories that the effect which is taken back had made on its way, as far as they are empty."""
+    gone = []
+    first = len(target.parts) if order.restores is None else order.restores.standing + 1
+    for count in range(len(target.parts) - 1, first - 1, -1):
+        with suppress(OSError):
+            root.remove(target.parts[:count])
+            gone.append(Change(path=WORKSPACE.joinpath(*target.parts[:count]), data=None))
+    return tuple(gone)
 
 
-def _is_result(order: Order, job: Job, data: bytes) -> bool:
-    """Whether these bytes are what the order makes; without its post-image only a Write says so by itself."""
+def _temporary(order: Order) -> str | None:
+    """The name of what is written first; from the order's key, so that it is found again after a kill."""
+    return f".{hashlib.sha256(b'runner.temporary.v1' + order.key.encode()).hexdigest()[:16]}.tmp" if order.key else None
+
+
+def _as_approved(order: Order, path: PurePosixPath, found: Content) -> bool:
+    """Whether what stands there is what the order was approved for."""
+    return str(path) in order.pre_images and image_of(found) == order.pre_images[str(path)]
+
+
+def _is_result(order: Order, job: Job, found: Content) -> bool:
+    """Whether this is what the order makes; without its post-image only a Write and a directory say so by themselves."""
     if order.post_image is not None:
-        return digest_bytes(data) == order.post_image
-    return job.tool.transform is written and data == str(job.arguments["content"]).encode()
+        return (image_of(found) or ABSENT) == order.post_image
+    if job.tool.transform is made:
+        return found is FOLDER
+    return job.tool.transform is written and found == str(job.arguments["content"]).encode()
 
 
-def _read(root: Beneath, path: PurePosixPath) -> bytes | None:
+def _read(root: Beneath, path: PurePosixPath) -> Content:
     parts = parts_of(path)
     if isinstance(parts, Impossible):
         raise FileNotFoundError(parts.reason)
+    return _content(root, parts)
+
+
+def _content(root: Beneath, parts: Parts) -> Content:
     try:
+        if stat.S_ISDIR(root.stat(parts).st_mode):
+            return FOLDER
         return root.read_bytes(parts, limit=MAX_FILE_BYTES)
     except FileNotFoundError:
         return None
 
 
-def _read_name(folder: Beneath, name: str) -> bytes | None:
-    try:
-        return folder.read_bytes((name,), limit=MAX_FILE_BYTES)
-    except FileNotFoundError:
-        return None
-
-
-def _digest(data: bytes | None) -> Digest | None:
-    return None if data is None else digest_bytes(data)
-
-
-def _told(path: PurePosixPath, target: Target, result: Result) -> str:
-    """The outcome as the model reads it."""
-    name = shown(path)
-    if result.replacements:
-        places = "1 place" if result.replacements == 1 else f"{result.replacements} places"
-        return _cut(f"Edited {name}: {places} replaced; the file is now {len(result.data)} bytes.")
-    made = "Created" if target.data is None else "Replaced"
-    return _cut(f"{made} {name}: {len(result.data)} bytes written.")
-
-
-def _effect(state: Literal["failed", "stale"], reason: str) -> Effect:
-    return Effect(state=state, outcome=_cut(f"Nothing was changed: {reason}."))
-
-
-def _cut(text: str) -> str:
-    data = text.encode(errors="replace")
-    return text if len(data) <= MAX_OUTCOME_BYTES else data[: MAX_OUTCOME_BYTES - 3].decode(errors="ignore") + "..."
+def _changed(path: PurePosixPath) -> str:
+    return f"{shown(path)} changed since this was proposed; read it again and ask anew"

@@ -9,10 +9,12 @@ import difflib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from runner.broker.targets import shown
-from runner.broker.tools import all_crlf, is_text
+from runner.broker.targets import Target, shown
+from runner.broker.text import all_crlf, is_text
+from runner.broker.values import Content, Folder, Result
 from runner.digest import digest_bytes
 from runner.fence import hidden_counts
+from runner.model import WORKSPACE
 
 _BOM = b"\xef\xbb\xbf"
 _CONTEXT = 3
@@ -28,30 +30,43 @@ _POWERFUL_NAMES = frozenset(
 _POWERFUL_FOLDERS = frozenset({".claude", ".git", ".github", ".husky", ".idea", ".ssh", ".vscode"})
 
 
-def diff(path: PurePosixPath, old: bytes | None, new: bytes) -> str:
+def preview(path: PurePosixPath, target: Target, result: Result) -> str:
+    """What would change: of a file a unified diff, of directories their names."""
+    old, new = target.data, result.data
+    if not isinstance(old, Folder) and not isinstance(new, Folder):
+        return diff(path, old, new)
+    if new is None:
+        return f"-directory {shown(path)}\n"
+    made = [WORKSPACE.joinpath(*target.parts[:count]) for count in range(target.standing + 1, len(target.parts) + 1)]
+    return "".join(f"+directory {shown(one)}\n" for one in made)
+
+
+def diff(path: PurePosixPath, old: bytes | None, new: bytes | None) -> str:
     """A unified diff from the file as it is to the file as it would be.
 
     Args:
         path: The target as the container names it.
         old: Its bytes, None when it does not exist.
-        new: The bytes it would get.
+        new: The bytes it would get, None when it is to go.
     """
     name = shown(path)
-    head = [f"--- {'/dev/null' if old is None else name}", f"+++ {name}"]
-    if not is_text(old or b"") or not is_text(new):
-        sides = [f"-{_facts(old)}"] if old is not None else []
-        return "\n".join([*head, "binary content, not shown", *sides, f"+{_facts(new)}"]) + "\n"
-    before, after = _lines(old or b""), _lines(new)
+    head = [f"--- {'/dev/null' if old is None else name}", f"+++ {'/dev/null' if new is None else name}"]
+    if not is_text(old or b"") or not is_text(new or b""):
+        sides = [f"{sign}{_facts(data)}" for sign, data in (("-", old), ("+", new)) if data is not None]
+        return "\n".join([*head, "binary content, not shown", *sides]) + "\n"
+    before, after = _lines(old or b""), _lines(new or b"")
     body = _matched(before, after) if len(before) + len(after) <= _MATCHED_LINES else _one_hunk(before, after)
     return "\n".join([*head, *body]) + "\n"
 
 
-def warnings(path: PurePosixPath, old: bytes | None, new: bytes, *, mode: int) -> tuple[str, ...]:
+def warnings(path: PurePosixPath, old: Content, new: Content, *, mode: int) -> tuple[str, ...]:
     """What a person should know before approving, computed from the bytes (V6, V8, case 46)."""
-    found = [*_about_place(path, mode)]
-    if old is not None:
-        found += _about_change(old, new)
-    found += _about_text(old or b"", new)
+    files = [data for data in (old, new) if isinstance(data, bytes)]
+    found = [*_about_place(path, mode if files else 0)]
+    if isinstance(new, bytes):
+        before = old if isinstance(old, bytes) else None
+        found += _about_change(before, new) if before is not None else ()
+        found += _about_text(before or b"", new)
     return tuple(found)
 
 
@@ -152,8 +167,7 @@ def _line_ends(data: bytes) -> str:
     return "mixed" if b"\r" in data else "LF"
 
 
-def _facts(data: bytes | None) -> str:
-    data = data or b""
+def _facts(data: bytes) -> str:
     return f"{len(data)} bytes, {digest_bytes(data)}"
 
 

@@ -13,7 +13,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from runner.broker.values import MAX_FILE_BYTES, Impossible
+from runner.broker.values import FOLDER, MAX_FILE_BYTES, Content, Impossible
 from runner.model import WORKSPACE
 from runner.sandbox.beneath import MAX_PARTS, Beneath, Parts
 
@@ -31,15 +31,15 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A file that is there, or the place where one may be made.
+    """A file or directory that is there, or the place where one may be made.
 
-    `data` is None when it is absent. `standing` counts the leading `parts` that are existing directories. `mode` and `owner`
-    are the file's own, or those a new one gets.
+    `data` is None when nothing is there. `standing` counts the leading `parts` that are existing directories. `mode` and
+    `owner` are the file's own, or those a new one gets.
     """
 
     parts: Parts
     standing: int
-    data: bytes | None
+    data: Content
     mode: int
     owner: tuple[int, int]
 
@@ -64,12 +64,13 @@ def parts_of(path: PurePosixPath) -> Parts | Impossible:
     return parts
 
 
-def look(root: Beneath, path: PurePosixPath) -> Target | Impossible:
+def look(root: Beneath, path: PurePosixPath, *, folder: bool = False) -> Target | Impossible:
     """The target of an effect as it stands now.
 
     Args:
         root: The agent's directory.
         path: Resolved inside path.
+        folder: The effect is about a directory, not about a file.
     """
     parts = parts_of(path)
     if isinstance(parts, Impossible):
@@ -82,8 +83,8 @@ def look(root: Beneath, path: PurePosixPath) -> Target | Impossible:
         owner = (base.st_uid, base.st_gid)
         found = _stat(root, parts) if standing == len(parts) - 1 else None
         if found is None:
-            return _owned(Target(parts=parts, standing=standing, data=None, mode=0o644, owner=owner))
-        return _existing(root, parts, found)
+            return _owned(Target(parts=parts, standing=standing, data=None, mode=0o755 if folder else 0o644, owner=owner))
+        return (_existing_folder if folder else _existing)(root, parts, found)
     except OSError as error:
         return Impossible(reason=f"{shown(path)} cannot be reached: {error.strerror}")
 
@@ -122,6 +123,16 @@ def _existing(root: Beneath, parts: Parts, found: os.stat_result) -> Target | Im
     return _owned(
         Target(parts=parts, standing=len(parts) - 1, data=data, mode=mode, owner=(found.st_uid, found.st_gid)),
     )
+
+
+def _existing_folder(root: Beneath, parts: Parts, found: os.stat_result) -> Target | Impossible:
+    name = shown(WORKSPACE.joinpath(*parts))
+    if not stat.S_ISDIR(found.st_mode):
+        return Impossible(reason=f"{name} is {_kind(found)}, not a directory")
+    if found.st_dev != root.stat(()).st_dev:
+        return Impossible(reason=f"{name} is on another file system")
+    mode, owner = stat.S_IMODE(found.st_mode) & 0o777, (found.st_uid, found.st_gid)
+    return _owned(Target(parts=parts, standing=len(parts) - 1, data=FOLDER, mode=mode, owner=owner))
 
 
 def _owned(target: Target) -> Target | Impossible:

@@ -9,29 +9,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from runner.broker.values import MAX_FILE_BYTES, Impossible
+from runner.broker.notebook import cell_edited
+from runner.broker.text import all_crlf, is_text
+from runner.broker.values import FOLDER, MAX_FILE_BYTES, Content, Impossible, PreImage, Result
 from runner.model import Json
 
-#: (arguments, old bytes or None) → new bytes.
-Transform: TypeAlias = "Callable[[Mapping[str, Json], bytes | None], Result | Impossible]"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """New bytes of the target and how many places changed."""
-
-    data: bytes
-    replacements: int = 0
+#: (arguments, what stands at the target) → what shall stand there.
+Transform: TypeAlias = "Callable[[Mapping[str, Json], Content], Result | Impossible]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A file tool: the argument that names its target, every argument's type, what is optional, what it does."""
+    """A file tool: the argument that names its target, every argument's type, what is optional, what it does.
+
+    `folder`: its target is a directory, not a file.
+    """
 
     path: str
     types: Mapping[str, type]
     optional: frozenset[str]
     transform: Transform
+    folder: bool = False
 
 
 def check_arguments(tool: Tool, arguments: Mapping[str, Json]) -> Impossible | None:
@@ -48,7 +46,7 @@ def check_arguments(tool: Tool, arguments: Mapping[str, Json]) -> Impossible | N
     return None
 
 
-def written(arguments: Mapping[str, Json], old: bytes | None) -> Result | Impossible:
+def written(arguments: Mapping[str, Json], old: Content) -> Result | Impossible:
     """The exact content as UTF-8, line ends untouched (R80)."""
     data = str(arguments["content"]).encode()
     if len(data) > MAX_FILE_BYTES:
@@ -58,13 +56,13 @@ def written(arguments: Mapping[str, Json], old: bytes | None) -> Result | Imposs
     return Result(data=data)
 
 
-def edited(arguments: Mapping[str, Json], old: bytes | None) -> Result | Impossible:
+def edited(arguments: Mapping[str, Json], old: Content) -> Result | Impossible:
     """Exact replacement of a string in a text file (R84).
 
     UTF-8 never matches in the middle of a character, so bytes are searched. A file whose every line ends in CRLF keeps
     that: arguments that hold bare LF only are read as the file's own line ends.
     """
-    if old is None:
+    if not isinstance(old, bytes):
         return Impossible(reason="the file does not exist; use Write to make it")
     if not is_text(old):
         return Impossible(reason="the file is not UTF-8 text")
@@ -84,18 +82,24 @@ def edited(arguments: Mapping[str, Json], old: bytes | None) -> Result | Impossi
     return Result(data=old.replace(before, after, count), replacements=count)
 
 
-def is_text(data: bytes) -> bool:
-    """Whether bytes are UTF-8 without NUL."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in data
+def made(arguments: Mapping[str, Json], old: Content) -> Result | Impossible:
+    """A directory where there is nothing yet."""
+    del arguments
+    if old is not None:
+        return Impossible(reason="the directory is already there; nothing to make")
+    return Result(data=FOLDER)
 
 
-def all_crlf(data: bytes) -> bool:
-    """Whether there are line ends and every one is CRLF."""
-    return b"\r\n" in data and data.count(b"\n") == data.count(b"\r\n") == data.count(b"\r")
+def restoring(image: PreImage | None, *, folder: bool) -> Tool:
+    """The tool of one undo: whatever stands at the target, it brings back what stood there before."""
+
+    def restored(arguments: Mapping[str, Json], old: Content) -> Result | Impossible:
+        del arguments, old
+        if image is None:
+            return Impossible(reason="what stood there before is not on record")
+        return Result(data=image.data, mode=image.mode, owner=image.owner)
+
+    return Tool(path="path", types={"undoes": str, "path": str}, optional=frozenset(), transform=restored, folder=folder)
 
 
 def _match_fault(old: bytes, before: bytes, after: bytes) -> Impossible | None:
@@ -116,4 +120,11 @@ TOOLS: Mapping[str, Tool] = {
         optional=frozenset({"replace_all"}),
         transform=edited,
     ),
+    "NotebookEdit": Tool(
+        path="notebook_path",
+        types={"notebook_path": str, "cell_id": str, "new_source": str, "cell_type": str, "edit_mode": str},
+        optional=frozenset({"cell_id", "cell_type", "edit_mode"}),
+        transform=cell_edited,
+    ),
+    "CreateFolder": Tool(path="path", types={"path": str}, optional=frozenset(), transform=made, folder=True),
 }

@@ -87,7 +87,16 @@ class Beneath:
                     raise _refusal(errno.EFBIG, parts)
             return bytes(data)
 
-    def write_atomic(self, parts: Parts, data: bytes, *, mode: int, owner: tuple[int, int] | None) -> None:
+    def write_atomic(  # noqa: PLR0913 -- one file, whole
+        self,
+        parts: Parts,
+        data: bytes,
+        *,
+        mode: int,
+        owner: tuple[int, int] | None,
+        temporary: str | None = None,
+        keep: bool = False,
+    ) -> None:
         """Put a file in place in one step: readers see the old bytes or the new ones, a crash leaves one of the two.
 
         Args:
@@ -95,6 +104,8 @@ class Beneath:
             data: The new bytes.
             mode: Permission bits, whatever the umask.
             owner: (uid, gid), or None for the supervisor's own.
+            temporary: Name of the file that is written first, in the same directory, for whoever must find it after a kill.
+            keep: Keep the access list and the `user.` attributes of a file that is replaced.
         """
 
         def fill(handle: int) -> None:
@@ -102,12 +113,21 @@ class Beneath:
             while view:
                 view = view[os.write(handle, view) :]
 
-        self.put(parts, fill, mode=mode, owner=owner)
+        self.put(parts, fill, mode=mode, owner=owner, temporary=temporary, keep=keep)
 
-    def put(self, parts: Parts, fill: Callable[[int], None], *, mode: int, owner: tuple[int, int] | None = None) -> None:
+    def put(  # noqa: PLR0913 -- one file, whole
+        self,
+        parts: Parts,
+        fill: Callable[[int], None],
+        *,
+        mode: int,
+        owner: tuple[int, int] | None = None,
+        temporary: str | None = None,
+        keep: bool = False,
+    ) -> None:
         """As `write_atomic`, with `fill` writing to an open handle; what it raises leaves nothing behind."""
         with self.parent(parts) as (directory, name):
-            temporary = f".{secrets.token_hex(8)}.tmp"
+            temporary = temporary or f".{secrets.token_hex(8)}.tmp"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             handle = os.open(temporary, flags, 0o600, dir_fd=directory)
             try:
@@ -116,6 +136,8 @@ class Beneath:
                     if owner is not None:
                         os.fchown(handle, *owner)
                     os.fchmod(handle, mode)
+                    if keep:
+                        _keep_attributes(directory, name, handle)
                     os.fsync(handle)
                 finally:
                     os.close(handle)
@@ -127,17 +149,22 @@ class Beneath:
             os.fsync(directory)
 
     def make_directory(self, parts: Parts, *, mode: int, owner: tuple[int, int] | None) -> None:
-        """Make one directory; FileExistsError when the name is taken."""
+        """Make one directory, or leave none; FileExistsError when the name is taken."""
         with self.parent(parts) as (directory, name):
             os.mkdir(name, 0o700, dir_fd=directory)
-            handle = os.open(name, _DIRECTORY, dir_fd=directory)
             try:
-                if owner is not None:
-                    os.fchown(handle, *owner)
-                os.fchmod(handle, mode)
-                os.fsync(directory)
-            finally:
-                os.close(handle)
+                handle = os.open(name, _DIRECTORY, dir_fd=directory)
+                try:
+                    if owner is not None:
+                        os.fchown(handle, *owner)
+                    os.fchmod(handle, mode)
+                    os.fsync(directory)
+                finally:
+                    os.close(handle)
+            except BaseException:
+                with suppress(OSError):
+                    os.rmdir(name, dir_fd=directory)
+                raise
 
     def remove(self, parts: Parts) -> None:
         """Remove a file, a link or an empty directory."""
@@ -191,3 +218,23 @@ def _check(parts: Parts) -> None:
 
 def _refusal(code: int, parts: Parts) -> OSError:
     return OSError(code, os.strerror(code), "/".join(parts)[:200])
+
+
+def _keep_attributes(directory: int, name: str, handle: int) -> None:
+    """Give a file that is about to replace another the other's attributes.
+
+    File capabilities and security labels are not kept: like a set-user-id bit, they were given to the old content.
+    """
+    try:
+        old = os.open(name, _FILE, dir_fd=directory)
+    except FileNotFoundError:
+        return
+    try:
+        for attribute in os.listxattr(old):
+            if attribute == "system.posix_acl_access" or attribute.startswith("user."):
+                os.setxattr(handle, attribute, os.getxattr(old, attribute))
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+    finally:
+        os.close(old)

@@ -75,6 +75,21 @@ def apply_directory(destination: Path, parts: Parts) -> None:
         raise _trouble(parts, error) from error
 
 
+def apply_removal(destination: Path, parts: Parts) -> None:
+    """Show that a file or an empty directory is gone; what is not there needs no showing.
+
+    Raises:
+        SnapshotError: It cannot be taken away.
+    """
+    try:
+        with Beneath.open(destination) as beneath:
+            beneath.remove(parts)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _trouble(parts, error) from error
+
+
 def holds_anything(folder: Path) -> bool:
     """Whether something lies in a directory; one that cannot be looked at counts as full (C9)."""
     try:

@@ -9,12 +9,12 @@ import logging
 from pathlib import Path
 from typing import NamedTuple
 
-from runner.broker import Change, Effect, Order, examine, perform
+from runner.broker import FOLDER, Change, Effect, Impossible, Order, PreImage, capture, clean, examine, perform
 from runner.errors import RunnerError
 from runner.lifecycle import ApprovalEvent
 from runner.model import WORKSPACE
 from runner.policy.catalogue import TOOLS, Place
-from runner.sandbox.view import apply_bytes
+from runner.sandbox.view import apply_bytes, apply_directory, apply_removal
 from runner.store import ApprovalRow
 from runner.supervisor.live import LiveSegment
 
@@ -37,11 +37,22 @@ def runs_in_container(tool: str) -> bool:
     return known is not None and known.place is Place.CONTAINER
 
 
-def act(row: ApprovalRow, cwd: Path) -> Effect:
-    """Carry an approval out, once; what runs in the container changes nothing here."""
+def pre_image(row: ApprovalRow, cwd: Path) -> PreImage | Impossible | None:
+    """What an approval is about to write over; None for what writes nothing, Impossible for what it was not approved for."""
+    return None if runs_in_container(row.tool) else capture(order_of(row, cwd))
+
+
+def act(row: ApprovalRow, cwd: Path, *, restores: PreImage | None = None) -> Effect:
+    """Carry an approval out, once; what runs in the container changes nothing here.
+
+    Args:
+        row: The executing approval.
+        cwd: Its agent's directory.
+        restores: Of an undo, what it brings back.
+    """
     if runs_in_container(row.tool):
         return Effect(state="done", outcome=RELEASED)
-    return perform(order_of(row, cwd))
+    return perform(order_of(row, cwd, restores=restores))
 
 
 def find(row: ApprovalRow, cwd: Path, *, release: bool) -> Found:
@@ -54,7 +65,9 @@ def find(row: ApprovalRow, cwd: Path, *, release: bool) -> Found:
     """
     if runs_in_container(row.tool):
         return Found(ApprovalEvent.SUCCEED, RELEASED)
-    match examine(order_of(row, cwd)):
+    order = order_of(row, cwd)
+    clean(order)
+    match examine(order):
         case "post":
             return Found(ApprovalEvent.SUCCEED, "Done. The supervisor was interrupted; the file is as approved.")
         case "pre":
@@ -66,7 +79,7 @@ def find(row: ApprovalRow, cwd: Path, *, release: bool) -> Found:
             )
 
 
-def order_of(row: ApprovalRow, cwd: Path) -> Order:
+def order_of(row: ApprovalRow, cwd: Path, *, restores: PreImage | None = None) -> Order:
     """The broker's order for an approval: its stored bytes and nothing else."""
     return Order(
         tool=row.tool,
@@ -75,6 +88,8 @@ def order_of(row: ApprovalRow, cwd: Path) -> Order:
         cwd=cwd,
         pre_images=row.pre_images,
         post_image=row.post_image,
+        key=row.id,
+        restores=restores,
     )
 
 
@@ -84,8 +99,17 @@ def show(segment: LiveSegment | None, changed: tuple[Change, ...]) -> None:
         return
     for change in changed:
         try:
-            if change.data is not None:
-                apply_bytes(segment.snapshot, change.path.relative_to(WORKSPACE).parts, change.data)
+            _show(segment.snapshot, change)
         except RunnerError as error:
             # The effect stands and is on record; only this container's view of it is old.
             _log.warning("cannot show an effect in the snapshot of %s: %s", segment.attempt, error.brief)
+
+
+def _show(snapshot: Path, change: Change) -> None:
+    parts = change.path.relative_to(WORKSPACE).parts
+    if change.data is None:
+        apply_removal(snapshot, parts)
+    elif change.data is FOLDER:
+        apply_directory(snapshot, parts)
+    else:
+        apply_bytes(snapshot, parts, change.data)
