@@ -30,7 +30,7 @@ def _read(name: str, description: str, arguments: tuple[Argument, ...], *, place
     )
 
 
-def _write(name: str, description: str, arguments: tuple[Argument, ...], *, available: bool = False) -> Tool:
+def _write(name: str, description: str, arguments: tuple[Argument, ...]) -> Tool:
     return Tool(
         name=name,
         description=description,
@@ -39,11 +39,11 @@ def _write(name: str, description: str, arguments: tuple[Argument, ...], *, avai
         returns_untrusted=False,
         egress=False,
         unconfined=False,
-        available=available,
+        available=True,
     )
 
 
-def _make(name: str, description: str, arguments: tuple[Argument, ...]) -> Tool:
+def _make(name: str, description: str, arguments: tuple[Argument, ...], *, available: bool = False) -> Tool:
     """A tool that only ever adds something new: reversible, and covered by `skip` (R70)."""
     return Tool(
         name=name,
@@ -55,6 +55,7 @@ def _make(name: str, description: str, arguments: tuple[Argument, ...]) -> Tool:
         egress=False,
         covered_from=Policy.SKIP,
         unconfined=False,
+        available=available,
     )
 
 
@@ -115,7 +116,6 @@ FILE_TOOLS = (
             Argument(name="file_path", about=_FILE, required=True, path=Want.NEW_OR_EXISTING_FILE),
             Argument(name="content", about="The file's whole new content.", required=True),
         ),
-        available=True,
     ),
     _write(
         "Edit",
@@ -127,7 +127,6 @@ FILE_TOOLS = (
             Argument(name="new_string", about="The text to put in its place.", required=True),
             _switch("replace_all", "Replace every occurrence instead of exactly one."),
         ),
-        available=True,
     ),
     _write(
         "NotebookEdit",
@@ -144,6 +143,7 @@ FILE_TOOLS = (
         "CreateFolder",
         f"Creates a directory of the workspace. {_WAITS}",
         (Argument(name="path", about=_FILE, required=True, path=Want.DIRECTORY),),
+        available=True,
     ),
     _make(
         "CreateDocument",

@@ -57,7 +57,7 @@ def test_an_unconfined_tool_refuses_publishing_unless_allowed_and_is_named_eithe
         ({"policy": Policy.SKIP}, "policy"),
         ({"allow_hard_links": True}, "allow_hard_links"),
         ({"unprotect": (".github",)}, "unprotect"),
-        ({"tools": ("Read", "CreateFolder")}, "tools"),
+        ({"tools": ("Read", "CreateDocument")}, "tools"),
         ({"scopes": (ToolScope(tool="Write", only=("a",)), ToolScope(tool="Write", only=("b",)))}, "tools"),
     ],
 )
