@@ -70,8 +70,8 @@ def test_the_gate_says_what_the_copy_does(first: str, tmp_path: Path) -> None:
     for name in FILES:
         (tmp_path / "cwd" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "cwd" / name).write_text("x")
-    for number, second in enumerate(PATTERNS * 2):
-        read, hide = (["**"], [first, second]) if number < len(PATTERNS) else ([first, second], [])
+    for number, second in enumerate(PATTERNS[::2]):
+        read, hide = (["**", f"!{second.lstrip('!')}"], [first, second]) if number % 2 else ([first, second], [second])
         copy = tmp_path / str(number)
         take_snapshot(tmp_path / "cwd", copy, read=read, hide=hide, max_bytes=100, max_files=100, allow_hard_links=False)
 
