@@ -106,6 +106,9 @@ class Client:
         try:
             body: Json = answer.json()
         except ValueError:
+            if answer.is_server_error:
+                # What the server says by itself about a request that it cut short to stop.
+                raise self._unavailable("it stopped before it answered") from None
             raise RunnerError("cannot read the supervisor's answer: it is not JSON") from None
         if answer.is_success:
             return body
