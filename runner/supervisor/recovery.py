@@ -1,7 +1,7 @@
 """What a new supervisor does about a former one's work: nothing is lost, nothing is done twice (invariants 4, 11).
 
 The lock on the state directory proves the former supervisor dead, so every open attempt is over. Its containers are removed
-first; then interrupted effects are looked up on the disk, approved ones are carried out, and the runs go on from their rows.
+first; then the runs go on from their rows, interrupted effects are looked up on the disk, and approved ones are carried out.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Recovery:
     enqueue: Enqueue
 
     async def run(self) -> None:
-        """Remove leftovers, settle interrupted effects, set runs going again."""
+        """Remove leftovers, set runs going again, settle interrupted effects."""
         await self._remove_leftovers()
-        for row in await self.store.query(rows.list, states={ApprovalState.EXECUTING}):
-            await self._attend(self._find_out, row)
         for attempt in await self.store.call(self._end_attempts):
             _log.warning("attempt %s was interrupted; its run goes on from its rows", attempt)
+        for row in await self.store.query(rows.list, states={ApprovalState.EXECUTING}):
+            await self._attend(self._find_out, row)
         for row in await self.store.query(rows.list, states={ApprovalState.APPROVED}):
             await self._attend(self.effects.carry_out, row.id)
 
