@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +21,9 @@ from runner.sandbox.engine import ImageInfo
 from runner.sandbox.snapshot import take_snapshot
 from runner.store import Connection, RunRow, captures, choices, profiles
 from runner.supervisor.resume import NUDGE, Restored
+
+_log = logging.getLogger(__name__)
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +108,15 @@ def lay_out(folder: Path, facts: Facts, restored: Restored | None) -> None:
         # The probe's copy in the tmpfs home keeps the mode: what the CLI cannot append to, it does not mirror either.
         transcript.chmod(0o644)
         session.chmod(0o755)
+
+
+def clear(folder: Path) -> None:
+    """Remove an attempt's folder, also when an effect is being shown in its snapshot at the same moment. For a thread."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+    _log.warning("cannot remove %s; the next start does", folder)
 
 
 def _check_uid(uid: int, cwd: Path) -> None:

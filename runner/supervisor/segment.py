@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -47,7 +46,7 @@ from runner.supervisor.ids import Ids
 from runner.supervisor.ledger import Ledger
 from runner.supervisor.live import Live, LiveSegment
 from runner.supervisor.patience import until_impatient
-from runner.supervisor.preparation import Facts, checked, lay_out, message_of, read_facts, reference_of, start_of
+from runner.supervisor.preparation import Facts, checked, clear, lay_out, message_of, read_facts, reference_of, start_of
 from runner.supervisor.progress import Clock
 from runner.supervisor.resume import Restored, restore, worth_resuming
 
@@ -58,7 +57,6 @@ P = ParamSpec("P")
 AGAIN_SECONDS = 1.0
 #: How long a container that is to be parked may take to mirror the turn that waits.
 MIRROR_SECONDS = 3.0
-_TRIES = 3
 _STOPPING = End(ending=Ending.PARK, reason="the supervisor stops")
 
 
@@ -108,7 +106,7 @@ class Conductor:
     async def _conduct(self, attempt: Attempt, segment: LiveSegment, folder: Path) -> None:
         run = None if self._closing else await self._insist(self._claim, attempt)
         if run is None:
-            _log.info("attempt %s is not taken: it is stale, or the supervisor stops", attempt)
+            _log.info("attempt %s is not taken: it is stale, or the supervisor stops or is paused", attempt)
             return
         self._around.changes.ring()
         try:
@@ -152,7 +150,7 @@ class Conductor:
                 return _STOPPING
             return await self._with_view(facts.still_open(restored), image, folder=folder, restored=restored, segment=segment)
         finally:
-            await asyncio.to_thread(_clear, folder)
+            await asyncio.to_thread(clear, folder)
 
     async def _with_view(
         self, facts: Facts, image: ImageInfo, *, folder: Path, restored: Restored | None, segment: LiveSegment
@@ -218,10 +216,11 @@ class Conductor:
 
     async def _settle(self, end: End, desk: Desk) -> End:
         """Before a container is parked its mirror may catch up with the turn, which it does about 0.1 s after the hook."""
-        if end.ending is Ending.PARK:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(desk.mirrored.wait(), MIRROR_SECONDS)
-        return end
+        if end.ending is not Ending.PARK:
+            return end
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(desk.mirrored.wait(), MIRROR_SECONDS)
+        return end if desk.reply is None else End(ending=Ending.REPLY, reply=desk.reply)
 
     async def _concluded(self, talk: asyncio.Task[SessionEnd], *, desk: Desk, gateway: Gateway, attempt: Attempt) -> End:
         """The conversation is over: a reply if the gateway saw the model's last word, parked if calls still wait."""
@@ -248,7 +247,8 @@ class Conductor:
         around, attempt = self._around, facts.attempt
 
         async def bind(container_id: str) -> None:
-            await around.store.call(segments.bind_container, *attempt, container_id)
+            if not await around.store.call(segments.bind_container, *attempt, container_id):
+                raise SandboxError("cannot start the container: its run was stopped meanwhile")
 
         order = LaunchOrder(
             run=attempt.run,
@@ -279,15 +279,6 @@ class Conductor:
             row = SegmentRow(run=run.id, segment=attempt.segment, attempt=attempt.number, created=self._around.clock())
             segments.insert(conn, row)
         return run
-
-
-def _clear(folder: Path) -> None:
-    """Remove an attempt's folder, also when an effect is being shown in its snapshot at the same moment. For a thread."""
-    for _ in range(_TRIES):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
-    _log.warning("cannot remove %s; the next start does", folder)
 
 
 def _task(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
