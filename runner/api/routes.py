@@ -86,6 +86,14 @@ async def _profiles(service: Service, _: Ask) -> Json:
     return [*await service.profiles()]
 
 
+async def _pause(service: Service, ask: Ask) -> Json:
+    return await service.switch.pause(reason=ask.text("reason"), who=ask.who)
+
+
+async def _go_on(service: Service, ask: Ask) -> Json:
+    return await service.switch.resume(who=ask.who)
+
+
 async def _find(service: Service, ask: Ask) -> Json:
     return await service.find(ask.ref)
 
@@ -108,5 +116,7 @@ ROUTES: tuple[Route, ...] = (
     Route(method="GET", path="/v1/profiles", access=Access.READ, handler=_profiles),
     Route(method="POST", path="/v1/profiles", access=Access.OPERATE, handler=_publish, cap=SMALL),
     Route(method="GET", path="/v1/find/{ref}", access=Access.READ, handler=_find),
+    Route(method="POST", path="/v1/pause", access=Access.OPERATE, handler=_pause, cap=SMALL),
+    Route(method="POST", path="/v1/resume", access=Access.OPERATE, handler=_go_on, cap=SMALL),
     *AGENT_ROUTES,
 )

@@ -43,12 +43,29 @@ class Agents(Protocol):
         ...
 
 
+class Switch(Protocol):
+    """The pause switch."""
+
+    async def pause(self, *, reason: str | None, who: Approver) -> JsonObject:
+        """Let nothing new begin: `{"paused": {"since", "by", "reason"}}`."""
+        ...
+
+    async def resume(self, *, who: Approver) -> JsonObject:
+        """Let work go on: `{"paused": null, "was"}`."""
+        ...
+
+
 class Service(Protocol):
     """Everything a person or program can ask of a running supervisor."""
 
     @property
     def agents(self) -> Agents:
         """The owner's side of agents."""
+        ...
+
+    @property
+    def switch(self) -> Switch:
+        """The pause switch."""
         ...
 
     async def status(self) -> JsonObject:

@@ -9,7 +9,7 @@ from runner.approvals.refusals import not_unknown, out_of_place, too_late
 from runner.errors import ApprovalExpiredError, DigestMismatchError
 from runner.lifecycle import APPROVAL_ENDS, ApprovalEvent, ApprovalState
 from runner.model import ApprovalId, Digest, Json, RunId
-from runner.store import ApprovalRow, Approver, Connection, audit, calls, keep
+from runner.store import ApprovalRow, Approver, Connection, audit, calls, keep, pausing
 from runner.store import approvals as rows
 from runner.store.approvals import ApprovalChange
 
@@ -43,7 +43,9 @@ def approve(  # noqa: PLR0913 -- one decision, whole
         AlreadyDecidedError: Someone else was first.
         ApprovalExpiredError: Past its deadline, or stale.
         DigestMismatchError: Another digest than this approval's; that is audited.
+        PausedError: The supervisor is paused; the call goes on waiting (L9).
     """
+    pausing.refuse(conn, f"approve {id}")
     row = _open(conn, id, verb="approve", now=now)
     if digest != row.approval_digest:
         keep(conn, partial(_note_mismatch, row=row, digest=digest, who=who, now=now))

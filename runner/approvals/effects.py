@@ -8,7 +8,7 @@ from runner.approvals.refusals import out_of_place
 from runner.digest import MalformedJsonError, approval_digest, call_digest, parse_call
 from runner.lifecycle import ApprovalEvent, ApprovalState
 from runner.model import ApprovalId
-from runner.store import ApprovalRow, Connection
+from runner.store import ApprovalRow, Connection, pausing
 from runner.store import approvals as rows
 from runner.store.approvals import ApprovalChange
 
@@ -33,13 +33,14 @@ def begin_effect(conn: Connection, id: ApprovalId, *, now: float) -> ApprovalRow
     An approval whose deadline has come, or whose bytes are not those that were approved, ends as stale instead (B5).
 
     Returns:
-        The executing row, or None: it was not approved, somebody else began it, or it has just gone stale.
+        The executing row, or None: it was not approved, somebody else began it, it has just gone stale, or it
+        waits for the end of a pause (L9).
 
     Raises:
         NotFoundError: No such approval.
     """
     row = rows.get(conn, id)
-    if row.state is not ApprovalState.APPROVED or row.effect is not None:
+    if row.state is not ApprovalState.APPROVED or row.effect is not None or pausing.current(conn) is not None:
         return None
     doubt = "its deadline passed before it was carried out" if now >= row.expires else None
     if not fits(row):

@@ -36,6 +36,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "todo": ("todo",),
     "queue": ("approvals", "show"),
     "decide": ("approve", "deny", "settle"),
+    "pausing": ("pause", "resume"),
     "log": ("log",),
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -130,6 +130,10 @@ class Effects:
             self._left.discard(approval)
             if row.state is ApprovalState.APPROVED:
                 await self.carry_out(approval)
+
+    def leave(self, found: Iterable[ApprovalId]) -> None:
+        """Have these taken up at the clock's next tick: a pause that is over kept them from being carried out."""
+        self._left.update(found)
 
     async def settled(self) -> None:
         """Wait until every effect under way is on record; for shutdown."""

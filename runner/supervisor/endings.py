@@ -9,7 +9,7 @@ from runner import approvals
 from runner.approvals import Approver
 from runner.lifecycle import ApprovalEvent, RunEvent
 from runner.model import Attempt
-from runner.store import Connection, RunRow, runs, segments
+from runner.store import Connection, RunRow, pausing, runs, segments
 from runner.supervisor.progress import Clock, Enqueue, advance
 
 
@@ -53,7 +53,9 @@ class Endings:
         self._enqueue = enqueue
 
     def claim(self, conn: Connection, attempt: Attempt) -> RunRow | None:
-        """Take the attempt for its run; None when it is stale or taken."""
+        """Take the attempt for its run; None when it is stale or taken, or while the supervisor is paused (L9)."""
+        if pausing.current(conn) is not None:
+            return None
         return runs.move(conn, attempt.run, RunEvent.CLAIM, now=self._clock(), segment=attempt.segment, attempt=attempt.number)
 
     def started(self, conn: Connection, attempt: Attempt) -> RunRow | None:

@@ -11,7 +11,7 @@ from typing import Protocol
 from runner.errors import UsageError
 from runner.lifecycle import ApprovalState, RunEvent, RunState
 from runner.model import Attempt, RunId
-from runner.store import Connection, RunRow, runs
+from runner.store import Connection, RunRow, pausing, runs
 from runner.store import approvals as rows
 
 #: An approval in one of these has no outcome that its agent could be told.
@@ -40,13 +40,22 @@ def advance(conn: Connection, run: RunId, *, now: float, enqueue: Enqueue) -> Ru
     return resumed
 
 
+def queue_again(conn: Connection, row: RunRow, *, now: float, enqueue: Enqueue) -> None:
+    """Queue a queued run under a new attempt: the queue's entry for this one may have been taken and dropped."""
+    again = runs.record(conn, row.id, now=now, to_attempt=row.attempt + 1)
+    if again is not None:
+        enqueue(conn, Attempt(row.id, again.segment, again.attempt), agent=row.agent)
+
+
 def retry(conn: Connection, run: RunId, *, now: float, enqueue: Enqueue) -> RunRow | None:
     """Let a failed run go on from its rows in a fresh container; None when it has not failed.
 
     Raises:
         UsageError: One of its effects may or may not have happened: a person has to settle that first, or its agent would be
             told nothing true.
+        PausedError: The supervisor is paused.
     """
+    pausing.refuse(conn, f"resume {run}")
     row = runs.get(conn, run)
     doubtful = rows.list(conn, run=run, states=WAITING)
     if doubtful:

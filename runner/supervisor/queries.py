@@ -13,8 +13,9 @@ from runner.digest import parse_strict
 from runner.errors import UsageError
 from runner.lifecycle import ApprovalState, RunState
 from runner.model import JsonObject
-from runner.store import AuditRow, Connection, audit, calls, captures, runs, segments
+from runner.store import AuditRow, Connection, audit, calls, captures, pausing, runs, segments
 from runner.store import approvals as rows
+from runner.store.pausing import Pause
 from runner.supervisor.progress import WAITING
 from runner.supervisor.views import RunFacts, approval_view, capture_view
 
@@ -53,10 +54,10 @@ def listing(conn: Connection, run: str | None, states: set[ApprovalState]) -> ap
     return approvals.listing(conn, run=whole, states=states)
 
 
-def counts(conn: Connection) -> tuple[Counter[str], int]:
-    """How many runs are in each state, and how many approvals wait."""
+def counts(conn: Connection) -> tuple[Counter[str], int, Pause | None]:
+    """How many runs are in each state, how many approvals wait, and the pause in force."""
     states = Counter(row.state.value for row in runs.list(conn))
-    return states, len(rows.list(conn, states={ApprovalState.PENDING}))
+    return states, len(rows.list(conn, states={ApprovalState.PENDING})), pausing.current(conn)
 
 
 def run_state(text: str) -> RunState:

@@ -21,11 +21,11 @@ from runner.model import Attempt
 from runner.profiles import from_json
 from runner.sandbox.engine import Engine
 from runner.sandbox.launch import reap
-from runner.store import ApprovalRow, Connection, RunRow, Store, profiles, runs, segments
+from runner.store import ApprovalRow, Connection, Store, profiles, runs, segments
 from runner.store import approvals as rows
 from runner.supervisor.effects import Effects
 from runner.supervisor.endings import End, Ending, Endings
-from runner.supervisor.progress import Clock, Enqueue
+from runner.supervisor.progress import Clock, Enqueue, queue_again
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -96,14 +96,9 @@ class Recovery:
         for left in segments.open_attempts(conn):
             segments.end(conn, left.run, left.segment, left.attempt, reason="interrupted", now=self.clock())
         for row in queued:
-            self._queue_again(conn, row)
+            # The former supervisor may have taken the queue's entry and died before it claimed the run.
+            queue_again(conn, row, now=self.clock(), enqueue=self.enqueue)
         return tuple(ended)
-
-    def _queue_again(self, conn: Connection, row: RunRow) -> None:
-        """The former supervisor may have taken the queue's entry and died before it claimed the run."""
-        again = runs.record(conn, row.id, now=self.clock(), to_attempt=row.attempt + 1)
-        if again is not None:
-            self.enqueue(conn, Attempt(row.id, again.segment, again.attempt), agent=row.agent)
 
     async def _cwd(self, row: ApprovalRow) -> Path:
         stored = await self.store.query(profiles.get, row.profile_digest)

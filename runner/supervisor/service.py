@@ -23,7 +23,7 @@ from runner.profiles import from_json as profile_from_json
 from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import STATE_LABEL
-from runner.store import AuditRow, CaptureRow, Connection, RunRow, Store, captures, profiles, runs
+from runner.store import AuditRow, CaptureRow, Connection, RunRow, Store, captures, pausing, profiles, runs
 from runner.supervisor import queries
 from runner.supervisor.agents import Agents, profile_line, publish
 from runner.supervisor.changes import Changes
@@ -32,6 +32,7 @@ from runner.supervisor.endings import End, Ending, Endings
 from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock, Enqueue, retry
+from runner.supervisor.switch import Switch, pause_view
 from runner.supervisor.views import approval_line, event_line, run_line, run_view
 
 #: Longest a client may have a request wait for a change; it asks again.
@@ -67,7 +68,7 @@ class SupervisorService:
     async def status(self) -> JsonObject:
         """How the supervisor is; trouble with the engine is told, not raised."""
         on = self._on
-        counts, pending = await on.store.query(queries.counts)
+        counts, pending, paused = await on.store.query(queries.counts)
         answer: JsonObject = {
             "version": version("hosted-agent-runner"),
             "pid": os.getpid(),
@@ -76,6 +77,7 @@ class SupervisorService:
             "model": on.model_kind,
             "runs": {state: count for state, count in sorted(counts.items())},
             "pending": pending,
+            "paused": pause_view(paused),
         }
         try:
             engine, image = await on.engine.info(), await image_info(on.engine)
@@ -93,6 +95,7 @@ class SupervisorService:
         Raises:
             NotFoundError: No such agent.
             NotAllowedError: The sender is not one of the agent's contacts.
+            PausedError: The supervisor is paused; nothing is kept (R29).
         """
         row = await self._on.store.call(self._send, capture, sender)
         self._on.changes.ring()
@@ -143,6 +146,12 @@ class SupervisorService:
     def agents(self) -> Agents:
         """Profiles, saved verdicts, the owner's default."""
         return self._on.agents
+
+    @property
+    def switch(self) -> Switch:
+        """Pause and resume."""
+        on = self._on
+        return Switch(store=on.store, effects=on.effects, changes=on.changes, clock=on.clock, enqueue=on.enqueue)
 
     async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None) -> JsonObject:
         """Say yes to exactly what was shown, and carry it out; `save` is kept as the tool's verdict with it."""
@@ -228,6 +237,7 @@ class SupervisorService:
     def _send(self, conn: Connection, capture: Capture, sender: Sender) -> RunRow:
         on = self._on
         now = on.clock()
+        pausing.refuse(conn, f"send to {capture.agent}")
         stored = profiles.current(conn, capture.agent)
         profile = profile_from_json(json.loads(stored.text))
         prompt = compose(capture, sender, draw=on.ids.nonce)
