@@ -65,13 +65,14 @@ def mutants(module: str, path: Path) -> Iterator[Mutant]:
                 slot.put(other)
                 broken = ast.fix_missing_locations(copy.deepcopy(tree))
                 slot.put(node)
+                before, after = _change(node, other)
                 whole = compile(broken, str(path), "exec")
                 yield Mutant(
                     module=module,
                     function=name,
                     line=getattr(node, "lineno", 0),
-                    before=_shown(node),
-                    after=_shown(other),
+                    before=before,
+                    after=after,
                     code=_code_of(whole, name),
                     whole=whole,
                 )
@@ -216,6 +217,16 @@ def _with(node: ast.AST, **changes: object) -> ast.AST:
     for field, value in changes.items():
         setattr(other, field, value)
     return other
+
+
+def _change(node: ast.AST, other: ast.AST) -> tuple[str, str]:
+    """Both in words; of a call that lost an argument or an `if` that always goes one way, only that."""
+    if isinstance(node, ast.Call) and isinstance(other, ast.Call) and len(node.keywords) > len(other.keywords):
+        lost = next(word for word in node.keywords if word not in other.keywords)
+        return f"{_shown(node.func)}(… {_shown(lost)} …)", "without it"
+    if isinstance(node, ast.If) and isinstance(other, ast.If):
+        return f"if {_shown(node.test)}", f"if {_shown(other.test)}"
+    return _shown(node), _shown(other)
 
 
 def _shown(node: ast.AST) -> str:

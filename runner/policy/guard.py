@@ -134,6 +134,6 @@ def _pattern_refusal(
         return refusal
     # A search that starts at the pattern's fixed part follows a link there (case 42); its start is a path like any other.
     root = arguments.get("path")
-    start = base if base.startswith("/") or not isinstance(root, str) else f"{root.rstrip('/')}/{base}"
+    start = base if base.startswith("/") or not isinstance(root, str) else f"{root}/{base}"
     proven = resolve(start, view, want=Want.FILE_OR_DIRECTORY)
     return proven if isinstance(proven, PathRefusal) else None

@@ -18,6 +18,49 @@ def test_exactly_these_run_in_the_container() -> None:
     assert {name for name, tool in TOOLS.items() if tool.place is Place.CONTAINER} == CONTAINER
 
 
+#: Class, reversible, returns untrusted content, egress, unconfined, the loosest-but-one policy that runs it.
+_READ = ("read", True, True, False, False, "read_only")
+_WRITE = ("write", False, False, False, False, None)
+_NEW = ("write", True, False, False, False, "skip")
+_LOOKUP = ("read", True, True, True, True, "read_only")
+_SEND = ("external_send", False, True, True, True, None)
+DECLARED = {
+    **dict.fromkeys(("Read", "Glob", "Grep", "ListFiles"), _READ),
+    **dict.fromkeys(("Write", "Edit", "NotebookEdit"), _WRITE),
+    **dict.fromkeys(("CreateFolder", "CreateDocument"), _NEW),
+    **dict.fromkeys(("FetchPage", "WebFetch", "WebSearch", "MapSearch"), _LOOKUP),
+    "RunCode": ("execute", False, True, True, True, "read_only"),
+    "Bash": ("execute", False, True, True, True, None),
+    "RunSkill": ("read", True, False, False, False, "read_only"),
+    **dict.fromkeys(("BrowserStart", "BrowserOpen", "BrowserRead", "BrowserClick", "BrowserType"), _SEND),
+    **dict.fromkeys(("BrowserScreenshot", "BrowserConsole", "BrowserNetwork", "BrowserDownload"), _SEND),
+    "Reply": ("external_send", False, False, True, False, None),
+}
+
+
+def test_each_tool_is_declared_as_what_it_is() -> None:
+    """R76-R87, C12, C13, P7: the closed table, whole."""
+    assert {
+        name: (
+            tool.tool_class.value,
+            tool.reversible,
+            tool.returns_untrusted,
+            tool.egress,
+            tool.unconfined,
+            tool.covered_from.value if tool.covered_from else None,
+        )
+        for name, tool in TOOLS.items()
+    } == DECLARED
+    assert all(tool.name == name and tool.description.endswith(".") for name, tool in TOOLS.items())
+    assert TOOLS["Bash"].metadata() == {
+        "name": "Bash",
+        "class": "execute",
+        "reversible": False,
+        "returns_untrusted": True,
+        "egress": True,
+    }
+
+
 def test_names_map_both_ways() -> None:
     """Issue 4 item 6: the model sees one name, everyone else the other."""
     for name in TOOLS:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from runner.model import Policy, ToolScope, Verdict
-from runner.policy import PolicyContext, explain_matrix
+from runner.policy import TOOLS, Connector, PolicyContext, SavedVerdict, definition_digest, explain_matrix
 from runner.policy.loose_paths import loose_paths
 from runner.policy.protected import protected_name
 from runner.policy.scopes import NARROWABLE, out_of_scope
 from tests.helpers.builders import a_profile
 from tests.helpers.views import TreeView
+
+POST = "mcp__github__post"
+_TOOL = replace(TOOLS["CreateFolder"], name=POST)
+MAKER = Connector(tool=_TOOL, pinned=definition_digest(_TOOL), offered=definition_digest(_TOOL))
 
 
 @pytest.mark.parametrize(
@@ -96,6 +102,7 @@ def test_texts_that_look_like_paths_are_found_however_deep() -> None:
         "profile": "no",
         "m/../n": "key",
         "z": "l/../m",
+        "w": [" /n", "~o\n", "p q/../r"],
     }
 
     assert list(loose_paths(arguments)) == [
@@ -111,6 +118,8 @@ def test_texts_that_look_like_paths_are_found_however_deep() -> None:
         "C:\\j",
         "\\\\k",
         "l/../m",
+        " /n",
+        "~o\n",
     ]
 
 
@@ -132,3 +141,24 @@ def test_the_matrix_shows_every_tool_in_every_kind_of_run() -> None:
     assert {table["Read", column] for column in ("owner", "contact", "unattended", "tainted")} == {(Verdict.ALLOW, "default")}
     assert table["FetchPage", "owner"] == (Verdict.DENY, "unavailable")
     assert table["mcp__github__post", "contact"] == (Verdict.ASK, "default")
+
+
+@pytest.mark.parametrize(
+    ("tool", "profile", "context", "words"),
+    [
+        ("Read", {}, {"saved": {"Read": SavedVerdict.BLOCK}}, ["blocked"] * 4),
+        ("Write", {"strict": False}, {"saved": {"Write": SavedVerdict.ALLOW}}, ["saved", "default", "saved", "saved"]),
+        ("Read", {}, {"saved": {"Read": SavedVerdict.ASK}}, ["saved", "saved", "unattended", "saved"]),
+        ("Read", {}, {"saved": {"Read": "junk"}}, ["refused"] * 4),
+        ("Read", {"policy": Policy.SKIP}, {"max_policy": Policy.ASK}, ["ceiling", "ceiling", "unattended", "ceiling"]),
+        (POST, {"strict": False}, {"saved": {POST: SavedVerdict.ALLOW}}, ["saved", "default", "saved", "escalation"]),
+        (POST, {"policy": Policy.SKIP}, {"connectors": {POST: MAKER}}, ["strict", "strict", "unattended", "strict"]),
+    ],
+)
+def test_each_cell_of_the_matrix_says_why_in_one_word(
+    tool: str, profile: dict[str, object], context: dict[str, object], words: list[str]
+) -> None:
+    """Issue 4 item 4: owner, contact, unattended, tainted."""
+    cells = explain_matrix(a_profile(tools=(tool,), **profile), PolicyContext(view=TreeView({}), **context))  # type: ignore[arg-type]
+
+    assert [cell.word for cell in cells] == words
