@@ -1,7 +1,8 @@
 """Rows: schema, migrations, named queries, the audit chain. SQL lives here and nowhere else.
 
 Queries are functions of the modules `profiles`, `verdicts`, `captures`, `runs`, `segments`, `calls`, `approvals`,
-`transcript`, `audit` and `meta`; each takes the connection of a transaction that `Store` began. `offline` reads without any.
+`images`, `transcript`, `audit` and `meta`; each takes the connection of a transaction that `Store` began. `offline` reads
+without any.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from runner.store.rows import (
     AuditRow,
     CallRow,
     CaptureRow,
+    ImageRow,
     ProfileRow,
     RunRow,
     SegmentRow,
@@ -35,6 +37,7 @@ __all__ = [
     "Choices",
     "Connection",
     "Engine",
+    "ImageRow",
     "Look",
     "ProfileRow",
     "RunRow",

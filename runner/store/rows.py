@@ -175,6 +175,22 @@ class ApprovalRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImageRow:
+    """What stood at an approval's target before it was carried out: `absent`, `directory` or `file`, and a file's bytes.
+
+    `standing` counts the leading names of the path that were directories.
+    """
+
+    approval: ApprovalId
+    form: str
+    data: bytes | None
+    mode: int
+    uid: int
+    gid: int
+    standing: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptRow:
     """One line of the mirrored transcript, as it came."""
 

@@ -5,7 +5,20 @@ The migrations beside this module make these tables; a test compares the two.
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
 
 #: Where Alembic keeps the schema's revision.
 VERSION_TABLE = "runner_schema_version"
@@ -163,6 +176,18 @@ approvals = Table(
     Index("approvals_by_state", "state", "expires"),
     Index("approvals_by_run", "run", "turn"),
     Index("approvals_in_order", "opened"),
+)
+
+pre_images = Table(
+    "pre_images",
+    metadata,
+    Column("approval", Text, ForeignKey("approvals.id"), primary_key=True),
+    Column("form", Text, nullable=False),
+    Column("data", LargeBinary),
+    Column("mode", Integer, nullable=False),
+    Column("uid", Integer, nullable=False),
+    Column("gid", Integer, nullable=False),
+    Column("standing", Integer, nullable=False),
 )
 
 transcript = Table(

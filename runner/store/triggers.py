@@ -54,6 +54,8 @@ def rules() -> tuple[Rule, ...]:
         *_states("approvals", {(a.value, b.value) for a, b in moves(APPROVAL)}, ApprovalState.PENDING.value),
         Rule("runner_approvals_effect", "approvals", "UPDATE", _effect(), "the intent record does not fit the state"),
         Rule("runner_approvals_bound", "approvals", "UPDATE", _bound(), "what an approval is bound to cannot change"),
+        Rule("runner_pre_images_insert", "pre_images", "INSERT", _kept(), "what stood before an effect is kept once"),
+        Rule("runner_pre_images_update", "pre_images", "UPDATE", "1 = 1", "what stood before an effect cannot change"),
         Rule("runner_audit_insert", "audit", "INSERT", _inside_chain(), "the audit only grows at its end"),
         Rule("runner_audit_update", "audit", "UPDATE", "1 = 1", "the audit cannot be changed"),
         Rule("runner_audit_delete", "audit", "DELETE", "1 = 1", "the audit cannot be shortened"),
@@ -86,6 +88,10 @@ def _effect() -> str:
 
 def _bound() -> str:
     return " OR ".join(f"NEW.{column} IS DISTINCT FROM OLD.{column}" for column in _BOUND)
+
+
+def _kept() -> str:
+    return "EXISTS (SELECT 1 FROM pre_images WHERE approval = NEW.approval)"
 
 
 def _inside_chain() -> str:

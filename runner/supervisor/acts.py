@@ -9,10 +9,11 @@ import logging
 from pathlib import Path
 from typing import NamedTuple
 
-from runner.broker import FOLDER, Change, Effect, Impossible, Order, PreImage, capture, clean, examine, perform
-from runner.errors import RunnerError
+from runner.broker import FOLDER, UNDO, Change, Effect, Impossible, Order, PreImage, capture, clean, examine, perform
+from runner.digest import parse_call
+from runner.errors import RunnerError, StoreError
 from runner.lifecycle import ApprovalEvent
-from runner.model import WORKSPACE
+from runner.model import WORKSPACE, ApprovalId
 from runner.policy.catalogue import TOOLS, Place
 from runner.sandbox.view import apply_bytes, apply_directory, apply_removal
 from runner.store import ApprovalRow
@@ -77,6 +78,19 @@ def find(row: ApprovalRow, cwd: Path, *, release: bool) -> Found:
             return Found(
                 ApprovalEvent.DOUBT, "the supervisor was interrupted and the file is neither as before nor as approved"
             )
+
+
+def undoes(row: ApprovalRow) -> ApprovalId:
+    """What an undo takes back, by its bound input.
+
+    Raises:
+        StoreError: The input is no undo's.
+    """
+    given = parse_call(row.tool, row.raw).input or {}
+    wanted = given.get("undoes")
+    if row.tool != UNDO or not isinstance(wanted, str):
+        raise StoreError(f"cannot read {row.id}: it is no undo")
+    return ApprovalId(wanted)
 
 
 def order_of(row: ApprovalRow, cwd: Path, *, restores: PreImage | None = None) -> Order:

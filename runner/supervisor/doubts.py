@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from runner.broker import UNDO
 from runner.digest import parse_call
 from runner.model import Decision, Profile, Verdict
 from runner.policy import decide
@@ -29,6 +31,13 @@ class Doubt:
     told: str | None = None
 
 
+class Looked(NamedTuple):
+    """What speaks against carrying a call out, and the choices it was judged by."""
+
+    doubt: Doubt | None
+    chosen: Choices
+
+
 def doubt_about(row: ApprovalRow, profile: Profile, chosen: Choices, *, contexts: Contexts) -> Doubt | None:
     """What speaks against carrying an approval out; None when nothing does. Blocking; for a thread.
 
@@ -38,6 +47,8 @@ def doubt_about(row: ApprovalRow, profile: Profile, chosen: Choices, *, contexts
         chosen: The owner's choices as they are now.
         contexts: Makes the context.
     """
+    if row.tool == UNDO:
+        return None  # a person's own act: no rule about the agent's calls speaks of it; its files are looked at when it begins
     try:
         with Beneath.open(profile.cwd) as cwd:
             context = contexts.with_choices(chosen, SnapshotView(cwd), sender=row.sender, folder=profile.cwd)

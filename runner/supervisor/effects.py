@@ -11,34 +11,29 @@ import json
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from runner import approvals
 from runner.approvals import Approver
-from runner.broker import Effect
+from runner.broker import UNDO, Effect, Impossible, PreImage
 from runner.errors import ApprovalExpiredError, NotAllowedError, StoreError
 from runner.lifecycle import ApprovalEvent, ApprovalState
 from runner.model import ApprovalId, Digest, Profile, RunId
 from runner.profiles import from_json
 from runner.store import ApprovalRow, Choices, Connection, Store, choices, profiles
 from runner.store import approvals as rows
-from runner.supervisor.acts import Found, act, find, show
+from runner.supervisor import keepsakes
+from runner.supervisor.acts import Found, act, find, pre_image, show, undoes
 from runner.supervisor.changes import Changes
 from runner.supervisor.contexts import Contexts
-from runner.supervisor.doubts import BLOCKED, Doubt, doubt_about
+from runner.supervisor.doubts import BLOCKED, Doubt, Looked, doubt_about
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock, Enqueue, advance
 
 #: Something that belongs to a decision and is written in its transaction: a verdict saved with it (R144).
 Also: TypeAlias = Callable[[Connection, ApprovalRow], object]
-
-
-class Looked(NamedTuple):
-    """What speaks against carrying a call out, and the choices it was judged by."""
-
-    doubt: Doubt | None
-    chosen: Choices
+Opening: TypeAlias = Callable[[Connection], ApprovalRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +99,12 @@ class Effects:
             self._parts.changes.ring()
         return ended
 
-    async def carry_out(self, approval: ApprovalId) -> ApprovalRow:
-        """Perform an approved call once; whoever waits for it may go away, the effect is still recorded."""
-        return await self._to_its_end(approval, self._carry_out(approval))
+    async def carry_out(self, approval: ApprovalId, *, opening: Opening | None = None) -> ApprovalRow:
+        """Perform an approved call once; whoever waits for it may go away, the effect is still recorded.
+
+        `opening` puts it on record first, approved: what a person asks for and approves at once.
+        """
+        return await self._to_its_end(approval, self._carry_out(approval, opening))
 
     async def find_out(self, row: ApprovalRow, cwd: Path, *, release: bool = True) -> ApprovalRow:
         """Put on record what an interrupted effect did, as the disk says (B9); a doubt is left to a person.
@@ -180,8 +178,10 @@ class Effects:
         await self._parts.store.call(self._advance, row.run)
         self._parts.changes.ring()
 
-    async def _carry_out(self, approval: ApprovalId) -> ApprovalRow:
+    async def _carry_out(self, approval: ApprovalId, opening: Opening | None = None) -> ApprovalRow:
         store = self._parts.store
+        if opening is not None:
+            await store.call(opening)
         before = await store.query(rows.get, approval)
         async with self._locks.setdefault(before.run, asyncio.Lock()):  # B7
             profile = await self._profile(before)
@@ -197,11 +197,15 @@ class Effects:
 
     async def _act(self, before: ApprovalRow, cwd: Path, chosen: Choices) -> ApprovalRow | None:
         """Begin and act; None when the owner chose otherwise between the look and the beginning: look again."""
-        begun = await self._parts.store.call(self._begin, before, chosen)
+        image = await asyncio.to_thread(pre_image, before, cwd)
+        if isinstance(image, Impossible):
+            return await self._parts.store.call(self._go_stale, before, Doubt(rule="pre_image", says=image.reason))
+        begun = await self._parts.store.call(self._begin, before, chosen, image=image)
         if begun is None or begun.state is not ApprovalState.EXECUTING:
             return begun
+        restores = await self._parts.store.query(keepsakes.kept, undoes(begun)) if begun.tool == UNDO else None
         try:
-            effect = await asyncio.to_thread(act, begun, cwd)
+            effect = await asyncio.to_thread(act, begun, cwd, restores=restores)
         except asyncio.CancelledError:
             # The thread goes on; only the next start can look at a disk that nobody changes any more.
             raise
@@ -221,12 +225,14 @@ class Effects:
         chosen = await asyncio.to_thread(contexts.chosen, row.agent)
         return Looked(await asyncio.to_thread(doubt_about, row, profile, chosen, contexts=contexts), chosen)
 
-    def _begin(self, conn: Connection, row: ApprovalRow, chosen: Choices) -> ApprovalRow | None:
+    def _begin(self, conn: Connection, row: ApprovalRow, chosen: Choices, *, image: PreImage | None) -> ApprovalRow | None:
         if choices.of_agent(conn, row.agent) != chosen:
             return None
         begun = approvals.begin_effect(conn, row.id, now=self._parts.clock())
         if begun is None:
             self._advance(conn, row.run)
+        elif image is not None:
+            keepsakes.keep(conn, row.id, image)
         return begun or rows.get(conn, row.id)
 
     def _record(self, conn: Connection, row: ApprovalRow, effect: Effect) -> ApprovalRow:

@@ -9,7 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from runner.errors import StoreError
 from runner.lifecycle import APPROVAL, RUN, ApprovalState, RunState, moves
 from runner.model import ApprovalId, RunId
-from runner.store import Store, approvals, audit, runs
+from runner.store import ImageRow, Store, approvals, audit, images, runs
 from runner.store.triggers import EFFECT
 from tests.helpers.stored import a_run, a_stored_call, an_approval, fresh
 
@@ -73,6 +73,8 @@ def _can(store: Store, id: str, table: str, pair: tuple[RunState | ApprovalState
         "UPDATE runs SET state = 'replied'",
         "INSERT OR REPLACE INTO runs SELECT * FROM runs",
         "INSERT OR REPLACE INTO approvals SELECT * FROM approvals",
+        "UPDATE pre_images SET data = x'00'",
+        "INSERT OR REPLACE INTO pre_images SELECT * FROM pre_images",
         "UPDATE audit SET time = 0 WHERE seq = 1",
         "DELETE FROM audit",
         "INSERT OR REPLACE INTO audit SELECT * FROM audit WHERE seq = 1",
@@ -82,11 +84,13 @@ def _can(store: Store, id: str, table: str, pair: tuple[RunState | ApprovalState
 def test_raw_sql_cannot_go_past_the_tables(store: Store, sql: str) -> None:
     with store.begin() as conn:
         approval = an_approval(conn)
+        images.keep(conn, an_image(approval.id))
         run = runs.get(conn, approval.run)
     with pytest.raises(StoreError), store.begin() as conn:
         conn.execute(text(sql))
     with store.begin() as conn:
         assert (approvals.get(conn, approval.id), runs.get(conn, run.id)) == (approval, run)
+        assert images.get(conn, approval.id) == an_image(approval.id)
         assert audit.verify(conn) is None
 
 
@@ -99,3 +103,17 @@ def test_a_row_cannot_begin_in_the_middle(store: Store) -> None:
         approvals.insert(conn, replace(row, id=ApprovalId(fresh("a")), call=other.id, state=ApprovalState.APPROVED))
     with pytest.raises(StoreError, match="begins as queued"), store.begin() as conn:
         runs.insert(conn, replace(run, id=RunId(fresh("r")), state=RunState.RUNNING))
+
+
+def an_image(approval: ApprovalId) -> ImageRow:
+    return ImageRow(approval=approval, form="file", data=b"old\0", mode=0o640, uid=7, gid=8, standing=2)
+
+
+def test_what_stood_before_an_effect_is_kept_once(store: Store) -> None:
+    """An effect that is tried again after a crash keeps what it found the first time."""
+    with store.begin() as conn:
+        approval = an_approval(conn)
+        assert images.get(conn, approval.id) is None
+        images.keep(conn, an_image(approval.id))
+        images.keep(conn, replace(an_image(approval.id), standing=1))
+        assert images.get(conn, approval.id) == an_image(approval.id)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ class Gate:
     now: int = 0
     fails: BaseException | None = None
 
-    def __call__(self, row: ApprovalRow, cwd: Path) -> Effect:
+    def __call__(self, row: ApprovalRow, cwd: Path, **more: Any) -> Effect:
         self.now += 1
         self.most = max(self.most, self.now)
         self.seen.append(self.world.approval(row.id).state)
@@ -47,7 +48,7 @@ class Gate:
             assert self.before.wait(20)
             if self.fails is not None:
                 raise self.fails
-            return self.real(row, cwd)
+            return self.real(row, cwd, **more)
         finally:
             self.now -= 1
 
