@@ -5,27 +5,17 @@ A row's data holds digests and short facts, never a call's input or a secret.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from sqlalchemy import Connection, RowMapping, select
 
-from runner.digest import MalformedJsonError, digest_json
 from runner.model import Digest, Json
-from runner.store import codec, meta, schema
+from runner.store import chain, codec, meta, schema
+from runner.store.chain import GENESIS, Link, Place
 from runner.store.rows import AuditRow
 
-#: What the first row is chained to.
-GENESIS = Digest("sha256:" + "0" * 64)
 #: The key of a connection under which the events of its transaction are noted.
 EVENTS = "runner.events"
-#: The key in `meta` under which the chain's end is kept, so that a cut-off tail is noticed.
-_HEAD = "audit_head"
-
-
-class _Head(NamedTuple):
-    seq: int
-    hash: Digest
 
 
 def append(conn: Connection, *, time: float, event: str, subject: str, data: Mapping[str, Json]) -> AuditRow:
@@ -40,36 +30,28 @@ def append(conn: Connection, *, time: float, event: str, subject: str, data: Map
     """
     head = _head(conn)
     text = codec.dump(dict(data))
-    row = AuditRow(
-        seq=head.seq + 1,
-        time=time,
-        event=event,
-        subject=subject,
-        data=text,
-        previous=head.hash,
-        hash=_hash(head.seq + 1, time, (event, subject, text), previous=head.hash),
-    )
+    link = Link(seq=head.seq + 1, time=time, event=event, subject=subject, data=text, previous=head.hash, hash="")
+    row = AuditRow(**{**link._asdict(), "previous": Digest(head.hash), "hash": _hash(link)})
     conn.execute(
         schema.audit.insert().values(
             seq=row.seq, time=time, event=event, subject=subject, data=text, previous=row.previous, hash=row.hash
         )
     )
-    meta.put(conn, _HEAD, f"{row.seq} {row.hash}")
+    meta.put(conn, chain.END, str(Place(row.seq, row.hash)))
     conn.info.setdefault(EVENTS, []).append(event)
     return row
 
 
 def verify(conn: Connection) -> int | None:
     """The first place where the chain is broken: changed, removed, reordered, put in or cut off; None when it holds."""
-    expected = 1
-    previous = GENESIS
-    found = conn.execution_options(yield_per=1000).execute(select(schema.audit).order_by(schema.audit.c.seq)).mappings()
-    for columns in found:
-        if columns["seq"] != expected or columns["previous"] != previous or columns["hash"] != _rehash(columns):
-            return expected
-        previous = Digest(columns["hash"])
-        expected += 1
-    return None if _head(conn) == _Head(expected - 1, previous) else expected
+    table = schema.audit.c
+    query = select(*(table[name] for name in Link._fields)).order_by(table.seq)
+
+    def read() -> Iterator[Link]:
+        return (Link(*found) for found in conn.execution_options(yield_per=1000).execute(query))
+
+    broken = chain.check(read, end=chain.place(meta.get(conn, chain.END))).broken
+    return None if broken is None else broken.seq
 
 
 def length(conn: Connection) -> int:
@@ -93,23 +75,19 @@ def _row(columns: RowMapping) -> AuditRow:
     return AuditRow(**columns)
 
 
-def _head(conn: Connection) -> _Head:
+def _head(conn: Connection) -> Place:
     """The chain's end; every writer holds the write lock from its start, so nobody else moves it meanwhile."""
-    seq, digest = (meta.get(conn, _HEAD) or f"0 {GENESIS}").split(" ")
-    return _Head(int(seq), Digest(digest))
+    seq, digest = (meta.get(conn, chain.END) or f"0 {GENESIS}").split(" ")
+    return Place(int(seq), digest)
 
 
-def _hash(seq: int, time: float, texts: tuple[str, str, str], *, previous: str) -> Digest:
-    event, subject, data = texts
-    return digest_json(
-        "runner.audit.v1",
-        {"seq": seq, "time": float(time), "event": event, "subject": subject, "data": data, "previous": previous},
-    )
+def _hash(link: Link) -> Digest:
+    """The row's hash.
 
-
-def _rehash(columns: RowMapping) -> Digest | None:
-    try:
-        texts = (columns["event"], columns["subject"], columns["data"])
-        return _hash(columns["seq"], columns["time"], texts, previous=columns["previous"])
-    except (MalformedJsonError, TypeError, ValueError):
-        return None
+    Raises:
+        ValueError: Its fields cannot be hashed.
+    """
+    found = chain.hash_of(link)
+    if found is None:
+        raise ValueError(f"cannot hash an audit row of {link.event}")
+    return found

@@ -13,6 +13,8 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from runner.errors import NotFoundError, StoreError
+from runner.store import chain
+from runner.store.chain import Link, Place
 from runner.store.chosen import CEILING, POLICY, Choices
 
 _SQLITE = "sqlite:///"
@@ -57,6 +59,19 @@ class Offline:
         query = "SELECT key, value FROM meta WHERE key IN (?, ?)"
         words: dict[str, str] = dict(self._conn.execute(query, (POLICY, CEILING)))
         return Choices(saved=MappingProxyType(saved), policy=words.get(POLICY), ceiling=words.get(CEILING))
+
+    def audit(self) -> Iterator[Link]:
+        """Every row of the audit by its number, as it is; text that is none comes with its bytes escaped."""
+        cursor = self._conn.cursor()
+        cursor.row_factory = lambda _, row: Link(*row)
+        self._conn.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+        columns = ", ".join(Link._fields)
+        yield from cursor.execute(f"SELECT {columns} FROM audit ORDER BY seq")  # noqa: S608 - our own names
+
+    def audit_end(self) -> Place | None:
+        """Where the audit ends according to the note that goes with every row; None when there is none."""
+        found = self._conn.execute("SELECT value FROM meta WHERE key = ?", (chain.END,)).fetchone()
+        return None if found is None else chain.place(str(found[0]))
 
 
 @contextmanager
