@@ -113,7 +113,7 @@ PEOPLE = People(operator=1000, approvers=frozenset({2000}))
     ],
 )
 def test_each_kind_of_caller_may_do_what_the_table_says(uid: int, ours: bool, allowed: set[Access]) -> None:
-    """W1, W6: a process in another pid namespace may do nothing, whatever its uid."""
+    """W1, W6, C18: a process in another pid namespace may do nothing, whatever its uid."""
     peer = Peer(uid=uid, pid=5, ours=ours)
     assert {access for access in Access if PEOPLE.may(peer, access)} == allowed
 

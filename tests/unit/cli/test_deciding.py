@@ -14,7 +14,7 @@ Run = Callable[..., Ran]
 
 
 def test_approve_off_a_terminal_names_the_digest_and_says_what_was_released(run: Run, service: FakeService) -> None:
-    """W2, K3."""
+    """W2, K3, C18."""
     ran = run("approve", APPROVAL, "--yes", "--digest", DIGEST, "--reason", "fine")
     assert ran.code == 0
     assert ran.out.splitlines() == [
