@@ -42,6 +42,7 @@ class Clockwork:
     def start(self) -> Callable[[], Awaitable[None]]:
         """Begin to tick; the answer stops it."""
         task = asyncio.create_task(self._run())
+        task.add_done_callback(_tell)
 
         async def stop() -> None:
             task.cancel()
@@ -84,3 +85,10 @@ class Clockwork:
     async def _stops(self, row: ApprovalRow) -> bool:
         stored = await self.store.query(profiles.get, row.profile_digest)
         return from_json(json.loads(stored.text)).approvals.on_expiry == "stop"
+
+
+def _tell(task: asyncio.Task[None]) -> None:
+    """A clock that stands still must not do so silently; decisions check deadlines themselves (B5)."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        _log.critical("the clock stopped: no deadline ends a call by itself any more", exc_info=error)
