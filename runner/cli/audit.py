@@ -33,7 +33,7 @@ class Format(Enum):
 def register(app: typer.Typer) -> None:
     """Add this file's commands."""
     group = typer.Typer(no_args_is_help=True, help="Check the record of what was done, and take it elsewhere.")
-    group.command(epilog='Example: runner audit verify --anchor "$(tail -n 1 /mnt/elsewhere/anchors)"')(verify)
+    group.command(epilog='Example: runner audit verify --anchor "$KEPT"')(verify)
     group.command(epilog="Example: runner audit anchor >> /mnt/elsewhere/anchors")(anchor)
     group.command(epilog="Example: runner audit export --format jsonl audit.jsonl")(export)
     app.add_typer(group, name="audit", rich_help_panel=RECORD)
