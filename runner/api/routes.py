@@ -73,6 +73,14 @@ async def _settle(service: Service, ask: Ask) -> Json:
     return await service.settle(ask.ref, happened=ask.one_of("answer", _ANSWERS), reason=ask.text("reason"), who=ask.who)
 
 
+async def _plan_undo(service: Service, ask: Ask) -> Json:
+    return await service.undos.plan(ask.ref)
+
+
+async def _undo(service: Service, ask: Ask) -> Json:
+    return await service.undos.undo(ask.ref, who=ask.who)
+
+
 async def _log(service: Service, ask: Ask) -> Json:
     return await service.log(after=ask.number("after"), limit=ask.number("limit") or EVENTS, seconds=ask.seconds)
 
@@ -112,6 +120,8 @@ ROUTES: tuple[Route, ...] = (
     Route(method="POST", path="/v1/approvals/{ref}/approve", access=Access.DECIDE, handler=_approve, cap=SMALL),
     Route(method="POST", path="/v1/approvals/{ref}/deny", access=Access.DECIDE, handler=_deny, cap=SMALL),
     Route(method="POST", path="/v1/approvals/{ref}/settle", access=Access.DECIDE, handler=_settle, cap=SMALL),
+    Route(method="GET", path="/v1/approvals/{ref}/undo", access=Access.READ, handler=_plan_undo),
+    Route(method="POST", path="/v1/approvals/{ref}/undo", access=Access.OPERATE, handler=_undo, cap=SMALL),
     Route(method="GET", path="/v1/log", access=Access.READ, handler=_log),
     Route(method="GET", path="/v1/profiles", access=Access.READ, handler=_profiles),
     Route(method="POST", path="/v1/profiles", access=Access.OPERATE, handler=_publish, cap=SMALL),

@@ -55,6 +55,18 @@ class Switch(Protocol):
         ...
 
 
+class Undos(Protocol):
+    """Taking file effects back."""
+
+    async def plan(self, ref: str) -> JsonObject:
+        """What it would change: `{"undoes", "tool", "run", "agent", "paths", "summary", "preview", "warnings"}`."""
+        ...
+
+    async def undo(self, ref: str, *, who: Approver) -> JsonObject:
+        """Take an effect back; the answer is the undo's own approval as it then is."""
+        ...
+
+
 class Service(Protocol):
     """Everything a person or program can ask of a running supervisor."""
 
@@ -66,6 +78,11 @@ class Service(Protocol):
     @property
     def switch(self) -> Switch:
         """The pause switch."""
+        ...
+
+    @property
+    def undos(self) -> Undos:
+        """Taking file effects back."""
         ...
 
     async def status(self) -> JsonObject:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from runner.broker.effects import capture, clean, examine, perform
 from runner.broker.plans import plan, plan_undo
-from runner.broker.values import FOLDER, UNDO, Change, Effect, Impossible, Order, Plan, PreImage
+from runner.broker.values import ABSENT, FOLDER, UNDO, Change, Effect, Impossible, Order, Plan, PreImage, image_of
 
 __all__ = [
+    "ABSENT",
     "FOLDER",
     "UNDO",
     "Change",
@@ -22,6 +23,7 @@ __all__ = [
     "capture",
     "clean",
     "examine",
+    "image_of",
     "perform",
     "plan",
     "plan_undo",

@@ -36,6 +36,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "todo": ("todo",),
     "queue": ("approvals", "show"),
     "decide": ("approve", "deny", "settle"),
+    "undo": ("undo",),
     "pausing": ("pause", "resume"),
     "log": ("log",),
     "audit": ("audit",),

@@ -4,7 +4,7 @@ Whatever leaves through here is made of printable characters from which the orig
 """
 
 from runner.render.block import CONTINUED, GUTTER, show_block, show_fields
-from runner.render.card import show_card
+from runner.render.card import show_card, show_change
 from runner.render.logs import LineFormatter, log_to
 from runner.render.screen import Part, Screen, Styled, json_document
 from runner.render.text import show_inline, show_lines, show_text
@@ -33,6 +33,7 @@ __all__ = [
     "show_block",
     "show_calls",
     "show_card",
+    "show_change",
     "show_event",
     "show_fields",
     "show_inline",

@@ -33,6 +33,14 @@ def show_card(screen: Screen, approval: JsonObject, *, now: datetime) -> None:
     _tail(screen, approval, now)
 
 
+def show_change(screen: Screen, change: JsonObject, *, title: str) -> None:
+    """What something would change, on stdout: its warnings and its preview, as on a card."""
+    screen.say(Styled(title, "bold"))
+    for warning in texts_at(change, "warnings"):
+        _field(screen, "warning", Styled(warning, "bold yellow"))
+    _preview(screen, change.get("preview"))
+
+
 def _head(screen: Screen, approval: JsonObject, now: datetime) -> None:
     state = text_at(approval, "state")
     state_part = Styled(state, _STATE_STYLES.get(state, "bold"))

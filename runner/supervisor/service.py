@@ -33,6 +33,7 @@ from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock, Enqueue, retry
 from runner.supervisor.switch import Switch, pause_view
+from runner.supervisor.undo import Undos
 from runner.supervisor.views import approval_line, event_line, run_line, run_view
 
 #: Longest a client may have a request wait for a change; it asks again.
@@ -152,6 +153,11 @@ class SupervisorService:
         """Pause and resume."""
         on = self._on
         return Switch(store=on.store, effects=on.effects, changes=on.changes, clock=on.clock, enqueue=on.enqueue)
+
+    @property
+    def undos(self) -> Undos:
+        """Taking file effects back."""
+        return Undos(store=self._on.store, effects=self._on.effects, clock=self._on.clock, ids=self._on.ids)
 
     async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver, save: str | None = None) -> JsonObject:
         """Say yes to exactly what was shown, and carry it out; `save` is kept as the tool's verdict with it."""

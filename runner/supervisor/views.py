@@ -6,9 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from runner.broker import UNDO
 from runner.lifecycle import ApprovalState, RunState, word
 from runner.model import Json, JsonObject, ResolvedPath, Sender, SenderKind
 from runner.store import ApprovalRow, AuditRow, CallRow, CaptureRow, RunRow, SegmentRow
+from runner.supervisor.acts import undoes
 from runner.supervisor.live import LiveSegment
 
 
@@ -99,6 +101,7 @@ def approval_view(row: ApprovalRow, arguments: Json, history: Sequence[AuditRow]
         "decision_reason": row.decision_reason,
         "outcome": row.outcome,
         "outcome_error": row.outcome_error,
+        "undoes": undoes(row) if row.tool == UNDO else None,
         "version": row.version,
         "profile_digest": row.profile_digest,
     }

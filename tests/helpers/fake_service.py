@@ -17,6 +17,7 @@ from runner.errors import AlreadyDecidedError, DigestMismatchError, NotFoundErro
 from runner.model import Capture, Json, JsonObject, Profile, Sender
 from tests.helpers.fake_agents import FakeAgents
 from tests.helpers.fake_switch import FakeSwitch
+from tests.helpers.fake_undos import FakeUndos
 
 RUN = "r_0123456789abcdef"
 APPROVAL = "a_0123456789abcdef"
@@ -122,6 +123,7 @@ class FakeService:
         self.asked: list[tuple[str, object]] = []
         self.agents = FakeAgents(self.asked)
         self.switch = FakeSwitch(self.asked)
+        self.undos = FakeUndos(self.asked)
         self.event_rows = [an_event(1, "run.queue", "owner"), an_event(2, "run.claim", "supervisor")]
         self.happening: list[JsonObject] = []  #: events that come one by one, when somebody waits for the next
         self.slow = 0.05  #: seconds after which a wait without news gives up
