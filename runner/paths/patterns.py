@@ -99,7 +99,7 @@ def _judge(reading: str) -> PathRefusal | None:
 
 def _is_parent(name: str) -> bool:
     """Whether a name without wildcards of open length can be `..`: itself, or spelled in classes."""
-    return name == ".." or ("*" not in name and "?" not in name and fnmatchcase("..", name.replace("[^", "[!")))
+    return "*" not in name and "?" not in name and fnmatchcase("..", name.replace("[^", "[!"))
 
 
 def _class_holds_slash(text: str) -> bool:

@@ -1,7 +1,7 @@
 """Which files of cwd the snapshot leaves out: the profile's `read` and `hide`, both gitignore patterns (cli.md).
 
-Pure: patterns over names. The snapshot is made by these rules; the gate, `explain` and `profile check` say by them what it would
-show. Doubt leaves a file out: `hide` and every exclusion hold for other spellings of case too (cases 14, 41, 110), and
+Pure: patterns over names. The snapshot is made by these rules; the gate, `explain` and `profile check` say by them what it
+would show. Doubt leaves a file out: `hide` and every exclusion hold for other spellings of case too (cases 14, 41, 110), and
 nothing beneath a hidden directory comes back.
 """
 

@@ -162,22 +162,69 @@ def test_a_tool_that_reaches_out_is_unconfined_or_the_reply() -> None:
     assert {name for name, tool in TOOLS.items() if tool.confined_read} == {*CONTAINER, "ListFiles", "RunSkill"}
 
 
-@pytest.mark.parametrize(
-    ("name", "required", "optional"),
-    [
-        ("Write", {"file_path", "content"}, set()),
-        ("Edit", {"file_path", "old_string", "new_string"}, {"replace_all"}),
-        ("NotebookEdit", {"notebook_path", "new_source"}, {"cell_id", "cell_type", "edit_mode"}),
-        ("CreateFolder", {"path"}, set()),
-    ],
-)
-def test_brokered_tools_take_claude_codes_arguments_and_no_others(name: str, required: set[str], optional: set[str]) -> None:
-    """Cli.md."""
-    schema = TOOLS[name].json_schema()
+#: Arguments a call must have, and those it may have.
+TAKES = {
+    "Read": ("file_path", "offset limit pages allow_large"),
+    "Glob": ("pattern", "path"),
+    "Grep": ("pattern", "path glob output_mode -B -A -C context -n -i -o type head_limit offset multiline"),
+    "ListFiles": ("", "path"),
+    "Write": ("file_path content", ""),
+    "Edit": ("file_path old_string new_string", "replace_all"),
+    "NotebookEdit": ("notebook_path new_source", "cell_id cell_type edit_mode"),
+    "CreateFolder": ("path", ""),
+    "CreateDocument": ("file_path format content", ""),
+    "FetchPage": ("url", ""),
+    "WebFetch": ("url", "prompt"),
+    "WebSearch": ("query", ""),
+    "MapSearch": ("query", ""),
+    "RunCode": ("code", "language"),
+    "Bash": ("command", "timeout description"),
+    "RunSkill": ("skill", ""),
+    "BrowserStart": ("goal", ""),
+    "BrowserOpen": ("url", ""),
+    **dict.fromkeys(("BrowserRead", "BrowserScreenshot", "BrowserConsole", "BrowserNetwork"), ("", "")),
+    "BrowserClick": ("target", ""),
+    "BrowserType": ("target text", ""),
+    "BrowserDownload": ("target", ""),
+    "Reply": ("text", ""),
+}
 
-    assert schema["additionalProperties"] is False
-    assert set(schema["required"]) == required  # type: ignore[arg-type]
-    assert set(schema["properties"]) == required | optional  # type: ignore[arg-type]
+
+def test_tools_take_claude_codes_arguments_and_no_others() -> None:
+    """Cli.md; cases 18, 19."""
+    schemas = {name: tool.json_schema() for name, tool in TOOLS.items()}
+
+    assert {schema["additionalProperties"] for schema in schemas.values()} == {False}
+    assert {
+        name: (" ".join(schema["required"]), " ".join(key for key in schema["properties"] if key not in schema["required"]))  # type: ignore[arg-type, union-attr, operator]
+        for name, schema in schemas.items()
+    } == TAKES
+
+
+def test_numbers_start_where_the_cli_lets_them() -> None:
+    """Sdk.md §3."""
+    least = {
+        (name, argument.name): argument.minimum
+        for name, tool in TOOLS.items()
+        for argument in tool.arguments or ()
+        if argument.kind is ArgumentKind.INTEGER
+    }
+
+    ones = {key for key, minimum in least.items() if minimum == 1}
+    assert ones == {("Read", "limit"), ("Bash", "timeout")}
+    assert {minimum for key, minimum in least.items() if key not in ones} == {0}
+
+
+def test_a_fault_is_one_whole_sentence() -> None:
+    """R50, P12; cases 18, 19."""
+    read = TOOLS["Read"]
+
+    assert [read.fault(value) for value in ({}, {"file_path": "x", "y": 1}, {"file_path": None}, {"file_path": "x"})] == [
+        "The argument file_path is missing.",
+        "The input has an argument that Read does not take; it takes file_path, offset, limit, pages, allow_large.",
+        "The argument file_path must be a JSON string.",
+        None,
+    ]
 
 
 def test_a_definition_digest_changes_with_any_byte_of_the_definition() -> None:
