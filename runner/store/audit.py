@@ -1,6 +1,6 @@
 """The audit: rows that only grow, chained by hash, written in the transaction of the change they record (A1, A2).
 
-A row's data holds digests and short facts, never a call's input or a secret.
+A row's data holds digests and short facts, never a call's input; what looks like a secret is taken out (A5).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from sqlalchemy import Connection, RowMapping, select
 from runner.model import Digest, Json
 from runner.store import chain, codec, meta, schema
 from runner.store.chain import GENESIS, Link, Place
+from runner.store.redact import redacted
 from runner.store.rows import AuditRow
 
 #: The key of a connection under which the events of its transaction are noted.
@@ -29,7 +30,7 @@ def append(conn: Connection, *, time: float, event: str, subject: str, data: Map
         data: Facts about it.
     """
     head = _head(conn)
-    text = codec.dump(dict(data))
+    text = codec.dump(redacted(dict(data)))
     link = Link(seq=head.seq + 1, time=time, event=event, subject=subject, data=text, previous=head.hash, hash="")
     row = AuditRow(**{**link._asdict(), "previous": Digest(head.hash), "hash": _hash(link)})
     conn.execute(

@@ -1,0 +1,63 @@
+"""What looks like a secret never reaches the audit: by the name of its field and by its own shape, at any depth (V9, A5). Pure.
+
+Best effort, for the words that people and errors bring along: a call's input is never in the audit to begin with, only its
+digest. What is taken out is gone, since the chain is made of what is left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from runner.model import Json
+
+#: What stands in a secret's place.
+REDACTED = "[redacted]"
+
+_NAMES = (
+    r"pass(?:word|wd|phrase)s?|secrets?|(?:auth|access|refresh|session|bearer|api)?[ _-]?token"
+    r"|(?:api|access|private|secret|signing)[ _-]?keys?|authori[sz]ation|credentials?|(?:set-)?cookies?"
+)
+_NAME = re.compile(rf"(?:[a-z0-9]+[ _-])*(?:{_NAMES})", re.IGNORECASE)
+#: Each with what of the match is kept.
+_SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, flags), kept)
+    for pattern, flags, kept in (
+        (r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL, ""),
+        (r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", 0, ""),
+        (r"\bsk-[\w-]{16,}", 0, ""),
+        (r"\b(?:gh[a-z]_|github_pat_|glpat-|npm_|pypi-|xox[a-z]-|hf_)[\w-]{12,}", 0, ""),
+        (r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", 0, ""),
+        (r"\bAIza[\w-]{30,}", 0, ""),
+        (r"\b(bearer|basic)\s+[\w.~+/=-]{12,}", re.IGNORECASE, r"\1 "),
+        (r"(\w://[^\s/:@]{0,80}:)[^\s/@]{1,200}(?=@)", 0, r"\1"),
+        (
+            rf"\b((?:{_NAMES})[\"']?\s{{0,3}}(?:[=:]|\bis\b)\s{{0,3}})(?!\[redacted\])(?:\"[^\"]+\"|'[^']+'|[^\s,;]+)",
+            re.I,
+            r"\1",
+        ),
+    )
+)
+
+
+def redacted(value: Json) -> Json:
+    """The value without what looks like a secret; everything else as it was."""
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Mapping):
+        return {key: _field(key, one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [redacted(one) for one in value]
+    return value
+
+
+def _field(key: str, value: Json) -> Json:
+    if _NAME.fullmatch(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key)) is None:
+        return redacted(value)
+    return value if value is None or isinstance(value, bool) else REDACTED
+
+
+def _text(text: str) -> str:
+    for shape, kept in _SHAPES:
+        text = shape.sub(f"{kept}{REDACTED}", text)
+    return text
