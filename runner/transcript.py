@@ -60,6 +60,8 @@ LOST = "Lost: the run was interrupted and this call's result with it. Ask again 
 #: Attachments that must not reach another container: a recorded prompt would override ours (case 109), and a deferral that an
 #: earlier resumption wrote has been asked for.
 _DROPPED = frozenset({"prompt_snapshot", "hook_deferred_tool"})
+#: The model of assistant lines that no model wrote: errors, and words the CLI put into its mouth.
+_NOBODY = "<synthetic>"
 
 
 def resume(mirrored: Sequence[str], turns: Sequence[Sequence[Told]], scribe: Scribe, *, prompt: JsonObject) -> Resumption:
@@ -117,7 +119,7 @@ class _Mirror:
                 # One that was reopened before has two; the last one counts.
                 self._drop |= {self._answered[wire_id]} if wire_id in self._answered else set()
                 self._answered[wire_id] = index
-            if _attachment(entry) in _DROPPED:
+            if _attachment(entry) in _DROPPED or _message(entry).get("model") == _NOBODY:
                 self._drop.add(index)
         if self.number == len(turns) - 1:
             self._drop |= {index for index in range(last_ask + 1, len(self._entries)) if _is_chatter(self._entries[index])}

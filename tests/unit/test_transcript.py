@@ -227,6 +227,12 @@ def test_a_deferral_of_an_earlier_resumption_is_not_asked_for_twice() -> None:
     assert (third.kept, shape(third)) == (second.kept, shape(second))
 
 
+def test_words_that_no_model_spoke_are_left_out_wherever_they_stand() -> None:
+    """A CLI told to go on has the model say "No response requested." first."""
+    made_up = line("u1", "u0", type="assistant", message={"id": "x", "model": "<synthetic>", "content": []})
+    assert resumed([ASKED, made_up, said("u2", "u1", "a")], [a_write("a")]).kept == (ASKED, said("u2", "u0", "a"))
+
+
 def test_lines_that_are_no_objects_are_left_out() -> None:
     """The mirror is container data."""
     assert resumed(["[]", "7", ASKED, said("u1", "u0", "a")], [a_write("a")]).kept == (ASKED, said("u1", "u0", "a"))

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 from runner.model import JsonObject
@@ -22,6 +22,8 @@ class Model:
     def __init__(self) -> None:
         self.scripts: dict[str, Turns] = {}
         self.asked: defaultdict[str, list[list[JsonObject]]] = defaultdict(list)
+        self.thinks_at: dict[str, int] = {}  #: turns before which a model thinks until `go` is set
+        self.go = Event()
         self.url = ""
         self._lock = Lock()
         self._replies = 0
@@ -41,6 +43,12 @@ class Model:
             thread.join()
             server.server_close()
 
+    def thinks(self, agent: str, turn: int) -> bool | None:
+        """Whether the agent's model has been asked for that turn; None: not yet."""
+        with self._lock:
+            asked = self.asked[f"model-{agent}"]
+            return any(sum(one["role"] == "assistant" for one in messages) == turn for messages in asked) or None
+
     def answer(self, request: JsonObject) -> bytes:
         """The next turn of the conversation that a request shows."""
         name: Any = request["model"]
@@ -51,6 +59,8 @@ class Model:
             number = self._replies
         turns = self.scripts[name]
         turn = sum(message["role"] == "assistant" for message in messages)
+        if self.thinks_at.get(name) == turn:
+            self.go.wait(60)
         blocks = turns[turn] if turn < len(turns) else [{"type": "text", "text": "done", "pieces": ["done"]}]
         stop = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
         return sse(*reply_events(*blocks, message=f"msg_{number}", stop=stop))

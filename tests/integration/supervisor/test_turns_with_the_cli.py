@@ -18,7 +18,7 @@ import pytest
 
 from runner.api.client import Client
 from runner.sandbox.engine import ImageInfo
-from tests.helpers.supervisor_process import PATIENCE, SupervisorProcess, labelled
+from tests.helpers.supervisor_process import PATIENCE, SupervisorProcess, eventually, labelled
 from tests.integration.supervisor.model import Model
 from tests.integration.supervisor.turns import Run, check_conversation, check_effects
 
@@ -101,6 +101,11 @@ class Players:
                 body["digest"] = waiting["digest"]
             client.post("approvals", waiting["id"], call.verdict, body=body)  # type: ignore[arg-type]
 
+    def decide_all(self, run: Run) -> None:
+        """Everything of it that waits."""
+        for waiting in self.supervisor.queue(run.id):
+            self.decide(run, waiting)
+
     def check(self) -> None:
         """What must hold of every run."""
         for run in self.runs:
@@ -135,6 +140,33 @@ def test_generated_turns_lose_nothing_and_double_nothing(supervisor: SupervisorP
     players.play()
     players.check()
     assert supervisor.containers() == []
+
+
+@pytest.mark.parametrize("how", ["kill", "drain"])
+def test_a_run_whose_model_was_thinking_goes_on_as_if_nothing_had_been(
+    supervisor: SupervisorProcess, model: Model, how: str
+) -> None:
+    """H2: interrupted after any kind of turn, or before the first: the model is asked what it was being asked."""
+    supervisor.start()
+    runs = generated(supervisor, 4, FIRST + 2000)
+    kinds = [[], ["read", "glob"], ["read", "undeclared"], ["write", "outside"]]
+    for run, turn in zip(runs, kinds, strict=True):
+        run.hold, run.kill, run.turns = "50s", False, [[run.call(kind) for kind in turn]] if turn else []
+        model.thinks_at[f"model-{run.name}"] = len(run.turns)
+    players = Players(supervisor, model, runs)
+    players.begin()
+    for run in runs:
+        eventually(lambda run=run: players.decide_all(run) or model.thinks(run.name, len(run.turns)), f"{run.name} thinks")
+    if how == "kill":
+        supervisor.kill()
+    else:
+        supervisor.stop()
+    model.go.set()
+    supervisor.start()
+    players.play()
+    players.check()
+    for run in runs:
+        assert "No response requested" not in json.dumps(model.asked[f"model-{run.name}"][-1])
 
 
 def test_the_same_holds_when_the_supervisor_is_killed_in_the_middle(supervisor: SupervisorProcess, model: Model) -> None:

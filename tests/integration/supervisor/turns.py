@@ -70,13 +70,14 @@ class Run:
 
     def _turn(self) -> list[Call]:
         kinds = ["read", "read", "glob", "outside", "undeclared", "write", "write", "write", "edit", "twin"]
-        calls = [self._call(self.odd.choice(kinds)) for _ in range(self.odd.randint(1, 4))]
+        calls = [self.call(self.odd.choice(kinds)) for _ in range(self.odd.randint(1, 4))]
         if not any(call.verdict for call in calls) and self.odd.random() < 0.7:
-            calls.insert(self.odd.randint(0, len(calls)), self._call("write"))
+            calls.insert(self.odd.randint(0, len(calls)), self.call("write"))
         twins = [self._again(call) for call in calls if call.kind == "twin"]
         return [*calls, *twins]
 
-    def _call(self, kind: str) -> Call:
+    def call(self, kind: str) -> Call:
+        """A call of that kind."""
         number = next(self._ids)
         identity = self.odd.choice([f"toolu_{self.seed}_{number}", f"toolu_again_{number % 2}"])
         verdict = self.odd.choice(["approve", "approve", "approve", "deny"])
