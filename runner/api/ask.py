@@ -92,6 +92,13 @@ class Ask:
             raise UsageError(f"cannot use {name}: it must be text of at most {_MAX_TEXT} characters")
         return value
 
+    def count(self, name: str) -> int:
+        """A whole number above zero that the body must have."""
+        value = self.body.get(name)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 10**12:
+            raise UsageError(f"cannot use {name}: it must be a whole number above zero")
+        return value
+
     def need(self, name: str) -> str:
         """A text the body must have."""
         value = self.text(name)

@@ -81,6 +81,10 @@ async def _undo(service: Service, ask: Ask) -> Json:
     return await service.undos.undo(ask.ref, who=ask.who)
 
 
+async def _extend(service: Service, ask: Ask) -> Json:
+    return await service.queue.extend(ask.ref, seconds=ask.count("seconds"), who=ask.who)
+
+
 async def _log(service: Service, ask: Ask) -> Json:
     return await service.log(after=ask.number("after"), limit=ask.number("limit") or EVENTS, seconds=ask.seconds)
 
@@ -122,6 +126,7 @@ ROUTES: tuple[Route, ...] = (
     Route(method="POST", path="/v1/approvals/{ref}/settle", access=Access.DECIDE, handler=_settle, cap=SMALL),
     Route(method="GET", path="/v1/approvals/{ref}/undo", access=Access.READ, handler=_plan_undo),
     Route(method="POST", path="/v1/approvals/{ref}/undo", access=Access.OPERATE, handler=_undo, cap=SMALL),
+    Route(method="POST", path="/v1/approvals/{ref}/extend", access=Access.DECIDE, handler=_extend, cap=SMALL),
     Route(method="GET", path="/v1/log", access=Access.READ, handler=_log),
     Route(method="GET", path="/v1/profiles", access=Access.READ, handler=_profiles),
     Route(method="POST", path="/v1/profiles", access=Access.OPERATE, handler=_publish, cap=SMALL),

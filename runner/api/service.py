@@ -67,6 +67,14 @@ class Undos(Protocol):
         ...
 
 
+class Queue(Protocol):
+    """What is done with waiting calls besides deciding one."""
+
+    async def extend(self, ref: str, *, seconds: float, who: Approver) -> JsonObject:
+        """Give a pending call more time; the answer is the approval as it then is."""
+        ...
+
+
 class Service(Protocol):
     """Everything a person or program can ask of a running supervisor."""
 
@@ -78,6 +86,11 @@ class Service(Protocol):
     @property
     def switch(self) -> Switch:
         """The pause switch."""
+        ...
+
+    @property
+    def queue(self) -> Queue:
+        """What is done with waiting calls besides deciding one."""
         ...
 
     @property

@@ -6,6 +6,7 @@ row in the same transaction. Nothing here performs an effect or asks a clock.
 
 from runner.approvals.decide import approve, deny, end_for_run, expire_due, find, settle, stale
 from runner.approvals.effects import begin_effect, deliver, finish_effect, fits
+from runner.approvals.extending import extend
 from runner.approvals.listing import Listing, listing
 from runner.approvals.opening import Caps, Refusal, Request, open_turn
 from runner.approvals.outcomes import OUTCOME_BYTES, bounded, is_error, outcome_text
@@ -26,6 +27,7 @@ __all__ = [
     "deny",
     "end_for_run",
     "expire_due",
+    "extend",
     "find",
     "finish_effect",
     "fits",

@@ -46,7 +46,7 @@ def approve(  # noqa: PLR0913 -- one decision, whole
         PausedError: The supervisor is paused; the call goes on waiting (L9).
     """
     pausing.refuse(conn, f"approve {id}")
-    row = _open(conn, id, verb="approve", now=now)
+    row = undecided(conn, id, verb="approve", now=now)
     if digest != row.approval_digest:
         keep(conn, partial(_note_mismatch, row=row, digest=digest, who=who, now=now))
         raise DigestMismatchError(
@@ -65,7 +65,7 @@ def deny(conn: Connection, id: ApprovalId, *, who: Approver, reason: str | None 
         AlreadyDecidedError: Someone else was first.
         ApprovalExpiredError: Past its deadline.
     """
-    row = _open(conn, id, verb="deny", now=now)
+    row = undecided(conn, id, verb="deny", now=now)
     change: ApprovalChange = {"decided_by": who, "decided_at": now, "decision_reason": reason, "outcome_error": True}
     return _decide(conn, row, ApprovalEvent.DENY, change=change, now=now)
 
@@ -161,8 +161,14 @@ def apply(  # noqa: PLR0913 -- one move, whole
     return row
 
 
-def _open(conn: Connection, id: ApprovalId, *, verb: str, now: float) -> ApprovalRow:
-    """The pending row that a person may decide about now."""
+def undecided(conn: Connection, id: ApprovalId, *, verb: str, now: float) -> ApprovalRow:
+    """The pending row that a person may decide about now.
+
+    Raises:
+        NotFoundError: No such approval.
+        AlreadyDecidedError: It does not wait any more.
+        ApprovalExpiredError: Past its deadline; that is written down.
+    """
     row = rows.get(conn, id)
     if row.state is not ApprovalState.PENDING:
         raise too_late(row, verb)

@@ -37,6 +37,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "queue": ("approvals", "show"),
     "decide": ("approve", "deny", "settle"),
     "undo": ("undo",),
+    "extend": ("extend",),
     "pausing": ("pause", "resume"),
     "log": ("log",),
     "audit": ("audit",),

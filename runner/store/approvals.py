@@ -160,6 +160,18 @@ def move(
     return row
 
 
+def extend(conn: Connection, before: ApprovalRow, *, expires: float, by: Approver, now: float) -> ApprovalRow | None:
+    """Move a pending approval's deadline (L4); None when it has changed since it was read."""
+    table = schema.approvals.c
+    where = (table.id == before.id, table.state == ApprovalState.PENDING.value, table.version == before.version)
+    values = {"expires": expires, "version": before.version + 1}
+    if conn.execute(update(schema.approvals).where(*where).values(**values)).rowcount != 1:
+        return None
+    facts: dict[str, Json] = {"expires": expires, "before": before.expires}
+    audit.append(conn, time=now, event="approval.extend", subject=before.id, data=facts | codec.by(by))
+    return get(conn, before.id)
+
+
 def deliver(conn: Connection, approval: ApprovalId, *, now: float) -> ApprovalRow | None:
     """Mark an outcome as told, once; None when there is none yet or it was told before.
 

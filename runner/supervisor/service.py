@@ -32,6 +32,7 @@ from runner.supervisor.endings import End, Ending, Endings
 from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock, Enqueue, retry
+from runner.supervisor.queue import Queue
 from runner.supervisor.switch import Switch, pause_view
 from runner.supervisor.undo import Undos
 from runner.supervisor.views import approval_line, event_line, run_line, run_view
@@ -147,6 +148,12 @@ class SupervisorService:
     def agents(self) -> Agents:
         """Profiles, saved verdicts, the owner's default."""
         return self._on.agents
+
+    @property
+    def queue(self) -> Queue:
+        """What is done with waiting calls besides deciding one."""
+        on = self._on
+        return Queue(store=on.store, effects=on.effects, changes=on.changes, clock=on.clock, enqueue=on.enqueue)
 
     @property
     def switch(self) -> Switch:

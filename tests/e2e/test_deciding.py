@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.supervisor_process import SupervisorProcess, text, write
+from tests.helpers.supervisor_process import SupervisorProcess, eventually, text, write
 
 pytestmark = pytest.mark.docker
 
@@ -31,3 +31,25 @@ def test_a_pause_holds_everything_new_over_a_restart_and_then_all_goes_on(superv
     ended = supervisor.until(run, "replied", "failed")
     assert (ended["state"], ended["reply"]) == ("replied", "written"), supervisor.log
     assert len(supervisor.ask("runs")["runs"]) == 1
+
+
+def test_a_call_that_waits_is_given_more_time(supervisor: SupervisorProcess) -> None:
+    """L4: it outlives its first deadline and is carried out."""
+    supervisor.script([write("a.txt", "A")], [text("written")])
+    supervisor.start()
+    supervisor.publish(approvals='[approvals]\nexpires = "12s"')
+    run = supervisor.send()
+    supervisor.until(run, "held")
+    (waiting,) = supervisor.queue(run)
+    assert supervisor.run("extend", waiting["id"], "--for", "1d").returncode == 2
+
+    def given() -> bool | None:
+        return True if supervisor.run("extend", waiting["id"], "--for", "6s").returncode == 0 else None
+
+    eventually(given, "there is room for more time")
+    (longer,) = supervisor.queue(run)
+    assert (longer["expires"] - waiting["expires"], longer["digest"]) == (6, waiting["digest"])
+    assert supervisor.approve(longer).returncode == 0
+    assert supervisor.until(run, "replied", "failed")["reply"] == "written"
+    events = [one["event"] for one in supervisor.ask("show", waiting["id"])["history"]]
+    assert events.count("approval.extend") == 1

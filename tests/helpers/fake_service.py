@@ -16,6 +16,7 @@ from runner.approvals import Approver
 from runner.errors import AlreadyDecidedError, DigestMismatchError, NotFoundError
 from runner.model import Capture, Json, JsonObject, Profile, Sender
 from tests.helpers.fake_agents import FakeAgents
+from tests.helpers.fake_queue import FakeQueue
 from tests.helpers.fake_switch import FakeSwitch
 from tests.helpers.fake_undos import FakeUndos
 
@@ -123,6 +124,7 @@ class FakeService:
         self.asked: list[tuple[str, object]] = []
         self.agents = FakeAgents(self.asked)
         self.switch = FakeSwitch(self.asked)
+        self.queue = FakeQueue(self)
         self.undos = FakeUndos(self.asked)
         self.event_rows = [an_event(1, "run.queue", "owner"), an_event(2, "run.claim", "supervisor")]
         self.happening: list[JsonObject] = []  #: events that come one by one, when somebody waits for the next
