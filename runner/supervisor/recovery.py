@@ -21,7 +21,7 @@ from runner.model import Attempt
 from runner.profiles import from_json
 from runner.sandbox.engine import Engine
 from runner.sandbox.launch import reap
-from runner.store import ApprovalRow, Connection, Store, profiles, runs, segments
+from runner.store import ApprovalRow, Connection, RunRow, Store, calls, profiles, runs, segments
 from runner.store import approvals as rows
 from runner.supervisor.effects import Effects
 from runner.supervisor.endings import End, Ending, Endings
@@ -30,7 +30,7 @@ from runner.supervisor.progress import Clock, Enqueue, queue_again
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-#: Container lives of one run that may be interrupted by crashes before it is given up.
+#: Containers of one run in a row that may be interrupted before they get anywhere; then it is given up.
 MAX_SEGMENTS = 50
 _INTERRUPTED = (RunState.STARTING, RunState.RUNNING, RunState.HELD)
 
@@ -85,13 +85,7 @@ class Recovery:
         queued = runs.list(conn, states={RunState.QUEUED})
         for row in runs.list(conn, states=_INTERRUPTED):
             attempt = Attempt(row.id, row.segment, row.attempt)
-            if row.segment >= MAX_SEGMENTS:
-                end = End(ending=Ending.FAIL, reason=f"interrupted in each of {MAX_SEGMENTS} containers")
-            elif row.state is RunState.RUNNING and row.reply is not None:
-                end = End(ending=Ending.REPLY, reply=row.reply)
-            else:
-                end = End(ending=Ending.PARK, reason="the supervisor was interrupted")
-            self.endings.record_in(conn, attempt, end)
+            self.endings.record_in(conn, attempt, _end_of(conn, row))
             ended.append(attempt)
         for left in segments.open_attempts(conn):
             segments.end(conn, left.run, left.segment, left.attempt, reason="interrupted", now=self.clock())
@@ -103,3 +97,13 @@ class Recovery:
     async def _cwd(self, row: ApprovalRow) -> Path:
         stored = await self.store.query(profiles.get, row.profile_digest)
         return from_json(json.loads(stored.text)).cwd
+
+
+def _end_of(conn: Connection, row: RunRow) -> End:
+    """What became of an attempt whose supervisor died: a reply the model had given, else a parked run."""
+    if row.state is RunState.RUNNING and row.reply is not None:
+        return End(ending=Ending.REPLY, reply=row.reply)
+    since = row.segment - max((call.segment for call in calls.of_run(conn, row.id)), default=0)
+    if since >= MAX_SEGMENTS:
+        return End(ending=Ending.FAIL, reason=f"interrupted in {MAX_SEGMENTS} containers in a row")
+    return End(ending=Ending.PARK, reason="the supervisor was interrupted")

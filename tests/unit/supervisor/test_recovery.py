@@ -185,10 +185,12 @@ def test_a_reply_the_model_had_given_is_the_runs_reply(tmp_path: Path) -> None:
 
 def test_a_run_that_is_interrupted_in_every_container_is_given_up(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
-        row = world.a_running(segment=MAX_SEGMENTS)
+        row, other = world.a_running(segment=MAX_SEGMENTS), world.a_running(segment=MAX_SEGMENTS)
+        await world.desk(other).take_turn(a_turn(read("in.txt")))
         await recovery(world).run()
         found = world.run(row.id)
-        assert (found.state, found.reason) == (_R.FAILED, f"interrupted in each of {MAX_SEGMENTS} containers")
+        assert (found.state, found.reason) == (_R.FAILED, f"interrupted in {MAX_SEGMENTS} containers in a row")
+        assert world.run(other.id).state is _R.QUEUED
 
     play(tmp_path, scene)
 
