@@ -50,7 +50,7 @@ async def _stop(service: Service, ask: Ask) -> Json:
 
 
 async def _approvals(service: Service, ask: Ask) -> Json:
-    return await service.approvals(run=ask.query("run"), states=ask.queries("state"))
+    return await service.approvals(run=ask.query("run"), states=ask.queries("state"), limit=ask.number("limit"))
 
 
 async def _approval(service: Service, ask: Ask) -> Json:
@@ -83,6 +83,15 @@ async def _undo(service: Service, ask: Ask) -> Json:
 
 async def _extend(service: Service, ask: Ask) -> Json:
     return await service.queue.extend(ask.ref, seconds=ask.count("seconds"), who=ask.who)
+
+
+async def _approve_all(service: Service, ask: Ask) -> Json:
+    return await service.queue.approve_all(ask.calls(), ask.text("snapshot"), reason=ask.text("reason"), who=ask.who)
+
+
+async def _deny_all(service: Service, ask: Ask) -> Json:
+    ids = [id for id, _ in ask.calls()]
+    return await service.queue.deny_all(ids, ask.text("snapshot"), reason=ask.text("reason"), who=ask.who)
 
 
 async def _log(service: Service, ask: Ask) -> Json:
@@ -127,6 +136,8 @@ ROUTES: tuple[Route, ...] = (
     Route(method="GET", path="/v1/approvals/{ref}/undo", access=Access.READ, handler=_plan_undo),
     Route(method="POST", path="/v1/approvals/{ref}/undo", access=Access.OPERATE, handler=_undo, cap=SMALL),
     Route(method="POST", path="/v1/approvals/{ref}/extend", access=Access.DECIDE, handler=_extend, cap=SMALL),
+    Route(method="POST", path="/v1/batch/approve", access=Access.DECIDE, handler=_approve_all, cap=SMALL),
+    Route(method="POST", path="/v1/batch/deny", access=Access.DECIDE, handler=_deny_all, cap=SMALL),
     Route(method="GET", path="/v1/log", access=Access.READ, handler=_log),
     Route(method="GET", path="/v1/profiles", access=Access.READ, handler=_profiles),
     Route(method="POST", path="/v1/profiles", access=Access.OPERATE, handler=_publish, cap=SMALL),

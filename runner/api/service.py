@@ -5,6 +5,7 @@ Owns the shape of the seam. Every method may raise any RunnerError; its code bec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from runner.approvals import Approver
@@ -74,6 +75,16 @@ class Queue(Protocol):
         """Give a pending call more time; the answer is the approval as it then is."""
         ...
 
+    async def approve_all(
+        self, calls: Sequence[tuple[str, str]], snapshot: str | None, *, reason: str | None, who: Approver
+    ) -> JsonObject:
+        """Carry out these (id, digest), or all that waited on a list, or none: `{"approvals"}` as they then are."""
+        ...
+
+    async def deny_all(self, calls: Sequence[str], snapshot: str | None, *, reason: str | None, who: Approver) -> JsonObject:
+        """Refuse these, or all that waited on a list, or none: `{"approvals"}` as they then are."""
+        ...
+
 
 class Service(Protocol):
     """Everything a person or program can ask of a running supervisor."""
@@ -118,8 +129,8 @@ class Service(Protocol):
         """The run as soon as its version is another than `version`, or when the time is up."""
         ...
 
-    async def approvals(self, *, run: str | None, states: list[str] | None) -> JsonObject:
-        """`{"snapshot", "approvals"}`."""
+    async def approvals(self, *, run: str | None, states: list[str] | None, limit: int | None = None) -> JsonObject:
+        """`{"snapshot", "approvals", "total"}`: at most `limit` approvals, and how many there are."""
         ...
 
     async def approval(self, ref: str) -> JsonObject:

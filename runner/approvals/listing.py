@@ -13,14 +13,16 @@ from runner.store import approvals as rows
 
 
 class Listing(NamedTuple):
-    """What was shown. `snapshot` differs whenever a row came, went or changed."""
+    """What was shown. `snapshot` differs whenever a row of it came, went or changed."""
 
     snapshot: str
     rows: tuple[ApprovalRow, ...]
 
 
-def listing(conn: Connection, *, run: RunId | None = None, states: Collection[ApprovalState] | None = None) -> Listing:
-    """Approvals in the order they were asked for; None means any."""
-    found = rows.list(conn, run=run, states=states)
+def listing(
+    conn: Connection, *, run: RunId | None = None, states: Collection[ApprovalState] | None = None, limit: int | None = None
+) -> Listing:
+    """Approvals in the order they were asked for, at most `limit`; None means any."""
+    found = rows.list(conn, run=run, states=states, limit=limit)
     shown = digest_json("runner.snapshot.v1", [[row.id, row.version] for row in found])
     return Listing(f"s_{shown.removeprefix('sha256:')[:32]}", found)

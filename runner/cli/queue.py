@@ -26,18 +26,22 @@ def approvals(
     run: Annotated[str | None, typer.Option(help="Only of this run.", autocompletion=any_run)] = None,
     state: Annotated[list[ApprovalState] | None, typer.Option(help="Only in this state; may be repeated.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Decided ones too.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many of the oldest.", metavar="N")] = 100,
     json: JsonFlag = False,
 ) -> None:
     """List the calls that wait for a person, oldest first."""
     screen = Screen(json=json)
     wanted = [item.value for item in (ApprovalState if everything else state or ())] or None
     with connect() as client:
-        found = as_object(client.get("approvals", run=need_ref(run) if run else None, state=wanted))
+        found = as_object(client.get("approvals", run=need_ref(run) if run else None, state=wanted, limit=str(limit)))
     if json:
         screen.document(found)
         return
     rows = objects_at(found, "approvals")
     show_approvals(screen, rows, now=now())
+    total = found.get("total")
+    if isinstance(total, int) and total > len(rows):
+        screen.say(f"and {total - len(rows)} more; ", Styled(f"--limit {total}", "bold"), " lists them all")
     if any(row.get("state") == ApprovalState.PENDING.value for row in rows):
         screen.say(
             Styled("runner show ID", "bold"), " shows one whole; ", Styled("runner approve ID", "bold"), " shows it and asks"

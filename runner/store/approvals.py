@@ -93,17 +93,18 @@ def find(conn: Connection, text: str) -> ApprovalRow:
     return get(conn, ApprovalId(ids.whole(conn, schema.approvals.c.id, text, kind="a", noun="approval")))
 
 
-def list(
+def list(  # noqa: PLR0913 -- conditions of one query
     conn: Connection,
     *,
     run: RunId | None = None,
     turn: int | None = None,
     states: Collection[ApprovalState] | None = None,
     due: float | None = None,
+    limit: int | None = None,
 ) -> tuple[ApprovalRow, ...]:
     """Approvals in the order they were asked for; None means any. `due`: only those whose deadline is not after it."""
     table = schema.approvals.c
-    query = select(schema.approvals).order_by(table.opened)
+    query = select(schema.approvals).order_by(table.opened).limit(limit)
     if run is not None:
         query = query.where(table.run == run)
     if turn is not None:
@@ -117,8 +118,15 @@ def list(
 
 def pending(conn: Connection, run: RunId) -> int:
     """How many calls of a run wait for a person (L8)."""
-    where = (schema.approvals.c.run == run, schema.approvals.c.state == ApprovalState.PENDING.value)
-    return conn.execute(select(func.count()).select_from(schema.approvals).where(*where)).scalar_one()
+    return count(conn, run=run, states={ApprovalState.PENDING})
+
+
+def count(conn: Connection, *, run: RunId | None = None, states: Collection[ApprovalState]) -> int:
+    """How many approvals are in one of the states, of one run or of all."""
+    query = select(func.count()).where(schema.approvals.c.state.in_(sorted(state.value for state in states)))
+    if run is not None:
+        query = query.where(schema.approvals.c.run == run)
+    return conn.execute(query).scalar_one()
 
 
 def move(

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import asdict
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Connection, RowMapping, select, update
+from sqlalchemy import Connection, RowMapping, func, select, update
 
 from runner.errors import NotFoundError
 from runner.lifecycle import RUN, RunEvent, RunState, sources
@@ -65,6 +65,12 @@ def list(
     if states is not None:
         query = query.where(schema.runs.c.state.in_(sorted(state.value for state in states)))
     return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
+
+
+def counts(conn: Connection) -> dict[RunState, int]:
+    """How many runs are in each state that any is in."""
+    state = schema.runs.c.state
+    return {RunState(name): count for name, count in conn.execute(select(state, func.count()).group_by(state))}
 
 
 def idle(conn: Connection) -> tuple[RunId, ...]:

@@ -6,7 +6,6 @@ A name that a client made up is refused here, before it reaches a query.
 from __future__ import annotations
 
 import json
-from collections import Counter
 
 from runner import approvals
 from runner.digest import parse_strict
@@ -48,16 +47,18 @@ def whole_capture(conn: Connection, ref: str) -> JsonObject:
     return capture_view(row, content, [run for run in runs.list(conn, agent=row.agent) if run.capture == row.id])
 
 
-def listing(conn: Connection, run: str | None, states: set[ApprovalState]) -> approvals.Listing:
-    """The queue, of one run or of all."""
+def listing(
+    conn: Connection, run: str | None, states: set[ApprovalState], *, limit: int | None = None
+) -> tuple[approvals.Listing, int]:
+    """The queue, of one run or of all, up to a limit; and how long it is."""
     whole = None if run is None else runs.find(conn, run).id
-    return approvals.listing(conn, run=whole, states=states)
+    return approvals.listing(conn, run=whole, states=states, limit=limit), rows.count(conn, run=whole, states=states)
 
 
-def counts(conn: Connection) -> tuple[Counter[str], int, Pause | None]:
+def counts(conn: Connection) -> tuple[dict[str, int], int, Pause | None]:
     """How many runs are in each state, how many approvals wait, and the pause in force."""
-    states = Counter(row.state.value for row in runs.list(conn))
-    return states, len(rows.list(conn, states={ApprovalState.PENDING})), pausing.current(conn)
+    states = {state.value: count for state, count in runs.counts(conn).items()}
+    return states, rows.count(conn, states={ApprovalState.PENDING}), pausing.current(conn)
 
 
 def run_state(text: str) -> RunState:

@@ -64,7 +64,8 @@ class SupervisorService:
     """Implements `runner.api.Service`."""
 
     def __init__(self, backstage: Backstage) -> None:
-        self._on = backstage
+        self._on = on = backstage
+        self._queue = Queue(store=on.store, effects=on.effects, changes=on.changes, clock=on.clock, enqueue=on.enqueue)
         self._began = time.monotonic()
 
     async def status(self) -> JsonObject:
@@ -123,13 +124,14 @@ class SupervisorService:
 
         return await self._wait(look, seconds) or await self.run(ref)
 
-    async def approvals(self, *, run: str | None, states: list[str] | None) -> JsonObject:
-        """The queue, oldest first; without `states`, what waits for a person."""
+    async def approvals(self, *, run: str | None, states: list[str] | None, limit: int | None = None) -> JsonObject:
+        """The queue, oldest first; without `states`, what waits for a person. `total` counts what is past the limit too."""
         wanted = {ApprovalState.PENDING, ApprovalState.UNKNOWN}
         if states is not None:
             wanted = {queries.approval_state(one) for one in states}
-        found = await self._on.store.query(queries.listing, run, wanted)
-        return {"snapshot": found.snapshot, "approvals": [approval_line(row) for row in found.rows]}
+        found, total = await self._on.store.query(queries.listing, run, wanted, limit=limit)
+        self._queue.remember(found)
+        return {"snapshot": found.snapshot, "approvals": [approval_line(row) for row in found.rows], "total": total}
 
     async def approval(self, ref: str) -> JsonObject:
         """One approval, whole."""
@@ -152,8 +154,7 @@ class SupervisorService:
     @property
     def queue(self) -> Queue:
         """What is done with waiting calls besides deciding one."""
-        on = self._on
-        return Queue(store=on.store, effects=on.effects, changes=on.changes, clock=on.clock, enqueue=on.enqueue)
+        return self._queue
 
     @property
     def switch(self) -> Switch:

@@ -109,6 +109,7 @@ class FakeService:
     """Answers from `run_row` and `approval_row`, which tests replace."""
 
     def __init__(self) -> None:
+        self.total = 1
         self.run_row = a_run()
         self.approval_row = an_approval()
         self.profile_rows: list[JsonObject] = [
@@ -166,10 +167,11 @@ class FakeService:
             await asyncio.sleep(min(seconds, self.slow))
         return self._known(ref, self.run_row)
 
-    async def approvals(self, *, run: str | None, states: list[str] | None) -> JsonObject:
+    async def approvals(self, *, run: str | None, states: list[str] | None, limit: int | None = None) -> JsonObject:
         """The one approval."""
         self.asked.append(("approvals", (run, states)))
-        return {"snapshot": "s_1", "approvals": [self.approval_row]}
+        shown: list[Json] = [self.approval_row]
+        return {"snapshot": "s_1", "approvals": shown[:limit], "total": self.total}
 
     async def approval(self, ref: str) -> JsonObject:
         """The one approval."""

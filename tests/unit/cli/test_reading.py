@@ -34,7 +34,7 @@ def test_status_exits_nought_with_one(run: Run, service: FakeService) -> None:
         (("runs", "--json"), lambda s: {"runs": [s.run_row]}),
         (("run", "show", "r_012345", "--json"), lambda s: s.run_row),
         (("show", RUN, "--json"), lambda s: s.run_row),
-        (("approvals", "--json"), lambda s: {"snapshot": "s_1", "approvals": [s.approval_row]}),
+        (("approvals", "--json"), lambda s: {"snapshot": "s_1", "approvals": [s.approval_row], "total": 1}),
         (("show", "a_01234", "--json"), lambda s: s.approval_row),
         (("show", APPROVAL, "--raw"), lambda s: s.approval_row["input"]),
         (("show", CAPTURE, "--json"), lambda s: {"kind": "capture", "id": CAPTURE}),
@@ -82,6 +82,18 @@ def test_a_run_shows_its_denied_calls(run: Run, service: FakeService) -> None:
         "  3  ask    Write summary.md",
         "            rank 7: a write waits",
     ]
+
+
+def test_a_list_that_was_cut_off_says_how_much_is_missing(run: Run, service: FakeService) -> None:
+    service.total = 12
+    assert "and 11 more; --limit 12 lists them all" in run("approvals").out.splitlines()
+    service.total = 1
+    assert "more" not in run("approvals").out
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "x", "100001"])
+def test_a_limit_that_makes_no_sense_is_bad_usage(run: Run, service: FakeService, limit: str) -> None:
+    assert (run("approvals", "--limit", limit).code, service.asked) == (2, [])
 
 
 def test_only_what_waits_is_listed_unless_asked(run: Run, service: FakeService) -> None:

@@ -19,7 +19,7 @@ Run = Callable[..., Ran]
 def test_everything_that_needs_a_person_is_listed_with_its_command(run: Run, service: FakeService) -> None:
     pending, unknown = an_approval(), an_approval(state="unknown", id="a_9999999999999999", tool="Edit")
 
-    async def both(*, run: str | None, states: list[str] | None) -> dict[str, object]:
+    async def both(*, run: str | None, states: list[str] | None, limit: int | None = None) -> dict[str, object]:
         return {"snapshot": "s_1", "approvals": [pending, unknown]}
 
     service.approvals = both  # type: ignore[method-assign, assignment]
@@ -38,7 +38,7 @@ def test_quiet_is_a_number_and_an_exit_code(run: Run, service: FakeService) -> N
     assert run("todo", "-q")[:2] == (1, "1\n")
     assert (run("todo", "-q", "--json").json, run("todo").code) == ({"count": 1}, 0)
 
-    async def nothing(*, run: str | None, states: list[str] | None) -> dict[str, object]:
+    async def nothing(*, run: str | None, states: list[str] | None, limit: int | None = None) -> dict[str, object]:
         return {"snapshot": "s_1", "approvals": []}
 
     service.approvals = nothing  # type: ignore[method-assign, assignment]
