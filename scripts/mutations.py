@@ -135,7 +135,7 @@ def _ways(node: ast.AST) -> Iterator[ast.AST]:
 
 def _of_statements(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Return) and node.value is not None:
-        if not (isinstance(node.value, ast.Constant) and node.value.value is None):
+        if not (isinstance(node.value, ast.Constant) and node.value.value in (None, False)):  # as good as None
             yield ast.Return(ast.Constant(None))
         if isinstance(node.value, ast.Compare | ast.BoolOp | ast.UnaryOp):
             yield ast.Return(ast.Constant(True))  # noqa: FBT003 - the node holds it

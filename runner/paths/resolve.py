@@ -145,7 +145,7 @@ def _step(landing: _Landing, name: str, view: DirectoryView) -> _Landing | PathR
     if not landing.parts:
         return _OUTSIDE
     parent = landing.parts[:-1]
-    return _Landing(parts=parent, kind=view.kind(parent) if parent else EntryKind.DIRECTORY)
+    return _Landing(parts=parent, kind=view.kind(parent))
 
 
 def _follow(target: str, *, here: tuple[str, ...], pending: deque[str]) -> tuple[tuple[str, ...], deque[str]] | PathRefusal:

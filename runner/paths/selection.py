@@ -95,5 +95,5 @@ def _compiled(
     """The patterns as they are written, and with case folded."""
     try:
         return compiler(patterns), compiler([pattern.casefold() for pattern in patterns])
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"`{key}`: {error}") from error

@@ -104,6 +104,8 @@ def test_every_blank_that_javascript_trims_counts_at_both_ends() -> None:
         ("/./workspace/*", None),
         ("[^-.][^-.]/x", None),
         ("a/b]", None),
+        ("[a]b/c]", None),
+        ("[X/]etc", OUT),
         ("/workspace/a\u00e9*", None),
         ("", EMPTY),
         ("*\0", NUL),
@@ -119,6 +121,7 @@ def test_every_blank_that_javascript_trims_counts_at_both_ends() -> None:
         ("x[!a][/]etc", OUT),
         ("[a/", None),
         ("@(a|b)", None),
+        ("@(a|X)/x", None),
         ("@(a|)/x", OUT),
         ("@(a|...)/x", OUT),
         ("[.]?", None),
@@ -154,7 +157,8 @@ TREE = TreeView(
         "here": Link("x/y"),
         "nul": Link("a\0"),
         "void": Link(""),
-        "long": Link("n/" * 2049),
+        "long": Link("./" * 2047 + "./"),
+        "just": Link("./" * 2047 + "d"),
     }
 )
 UNPROVEN = ("unproven", "Where the path leads could not be found out.")
@@ -188,7 +192,10 @@ TWO = ("ambiguous_path", "The path leads to two different places, depending on w
         ("nul", Want.FILE_OR_DIRECTORY, UNPROVEN),
         ("void", Want.FILE_OR_DIRECTORY, UNPROVEN),
         ("long", Want.FILE_OR_DIRECTORY, UNPROVEN),
+        ("just", Want.EXISTING_FILE, NO_FILE),
         ("..", Want.DIRECTORY, OUTSIDE),
+        ("a/../..", Want.DIRECTORY, OUTSIDE),
+        ("here/../../..", Want.DIRECTORY, OUTSIDE),
         ("/", Want.DIRECTORY, OUTSIDE),
         ("/etc", Want.DIRECTORY, OUTSIDE),
         ("out", Want.DIRECTORY, OUTSIDE),

@@ -91,8 +91,21 @@ def test_case_never_lets_a_name_back_in() -> None:
     assert all(selection.hides((name,), directory=False) for name in ("x.PEM", "x.pem"))
 
 
+def test_a_name_is_asked_for_as_what_it_is_and_as_it_is_spelled() -> None:
+    """Doubt leaves a file out: exact and folded reading must both select it, and either may hide it."""
+    assert Selection(read=[], hide=["*.TXT", "!x.txt"]).hides(("X.TXT",), directory=False)
+    assert not Selection(read=[], hide=["a/*"]).hides(("a",), directory=True)
+    assert Selection(read=[], hide=["a/*"]).hides(("a", "b"), directory=True)
+    assert not Selection(read=["ABC"], hide=[]).reads(("abc",))
+    assert not Selection(read=["a/*"], hide=[]).reads(("a",), directory=True)
+    only = Selection(read=["x/"], hide=[])
+    assert [only.reads(("x",)), only.reads(("x",), directory=True), only.reads(("x", "y"))] == [False, True, True]
+
+
 @pytest.mark.parametrize(("read", "hide"), [(["!"], []), (["**"], ["!"]), (["**"], [3])])
 def test_a_list_that_means_nothing_is_named(read: list[str], hide: list[str]) -> None:
     """Half a list would show what the rest of it hides."""
-    with pytest.raises(ValueError, match="^`hide`: " if hide else "^`read`: "):
+    with pytest.raises(ValueError, match="^`") as caught:
         Selection(read=read, hide=hide)
+
+    assert str(caught.value) == f"`{'hide' if hide else 'read'}`: {caught.value.__cause__}"
