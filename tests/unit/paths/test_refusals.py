@@ -38,6 +38,7 @@ def told(refusal: PathRefusal | None) -> tuple[str, str] | None:
         ("\ud800", NO_TEXT),
         ("x" * (MAX_PATH_BYTES + 1), NO_TEXT),
         ("\u00e9/" * (MAX_PATH_BYTES // 3 + 1), TOO_LONG),
+        ("\u00e9/../" * 800 + "a", TOO_LONG),
         (LONGEST, None),
         (LONGEST + "m", NO_TEXT),
         (LONGEST.removeprefix("/workspace/"), None),

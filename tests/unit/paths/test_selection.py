@@ -105,7 +105,7 @@ def test_a_name_is_asked_for_as_what_it_is_and_as_it_is_spelled() -> None:
 @pytest.mark.parametrize(("read", "hide"), [(["!"], []), (["**"], ["!"]), (["**"], [3])])
 def test_a_list_that_means_nothing_is_named(read: list[str], hide: list[str]) -> None:
     """Half a list would show what the rest of it hides."""
-    with pytest.raises(ValueError, match="^`") as caught:
+    with pytest.raises(ValueError, match="`: ") as caught:
         Selection(read=read, hide=hide)
 
     assert str(caught.value) == f"`{'hide' if hide else 'read'}`: {caught.value.__cause__}"
