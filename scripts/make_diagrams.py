@@ -1,4 +1,4 @@
-"""Draws the state machines into docs/states.md and ARCHITECTURE.md, and the map of modules into the latter.
+"""Draws the state machines into docs/states.md, docs/approvals.md and ARCHITECTURE.md, and the map of modules into the latter.
 
 Owns the words around the diagrams of docs/states.md; arrows come from the tables the code moves by (invariant 12), modules
 from the tree.
@@ -12,6 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
+from runner.approvals.outcomes import ending
 from runner.lifecycle import APPROVAL, APPROVAL_ENDS, RUN, RUN_ENDS, ApprovalState, RunState, word
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -77,6 +78,24 @@ def _modules_of(room: Path) -> list[str]:
     return [name for name in names if not name.endswith("__init__")]
 
 
+def life(page: str) -> str:
+    """docs/approvals.md with its two made blocks made anew: the diagram, and what the agent is told at each end.
+
+    Raises:
+        ValueError: The marks of a block are missing.
+    """
+    drawn = diagram(APPROVAL, first=ApprovalState.PENDING, ends=APPROVAL_ENDS)
+    return _block(_block(page, "states", drawn), "endings", endings())
+
+
+def endings() -> str:
+    """A table of the ends that the queue itself has words for, a person's reason shown as `…`."""
+    told = {ApprovalState.DONE: "what was done, in the broker's words, such as how many bytes were written"}
+    told |= {ApprovalState.FAILED: "Failed: this call was approved and tried, but did not succeed: …"}
+    rows = [f"| {state.value} | {told.get(state) or ending(state, '…')} |" for state in ApprovalState if state in APPROVAL_ENDS]
+    return "\n".join(["| end | the agent is told |", "|---|---|", *rows])
+
+
 def filled(page: str) -> str:
     """ARCHITECTURE.md with its two made blocks made anew.
 
@@ -92,13 +111,15 @@ def _block(page: str, name: str, text: str) -> str:
     head, found, rest = page.partition(begin)
     _, found_end, foot = rest.partition(end)
     if not found or not found_end:
-        raise ValueError(f"ARCHITECTURE.md lacks {begin} or {end}")
+        raise ValueError(f"the page lacks {begin} or {end}")
     return f"{head}{begin}\n{text}\n{end}{foot}"
 
 
 def main() -> int:
-    """Write both pages."""
+    """Write the three pages."""
     (ROOT / "docs/states.md").write_text(states_page(), encoding="utf-8")
+    approvals = ROOT / "docs/approvals.md"
+    approvals.write_text(life(approvals.read_text(encoding="utf-8")), encoding="utf-8")
     architecture = ROOT / "ARCHITECTURE.md"
     architecture.write_text(filled(architecture.read_text(encoding="utf-8")), encoding="utf-8")
     return 0

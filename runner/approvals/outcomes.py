@@ -46,7 +46,16 @@ def outcome_text(row: ApprovalRow) -> str:
         case ApprovalState.PENDING | ApprovalState.APPROVED | ApprovalState.EXECUTING:
             raise ValueError(f"a call that is {row.state.value} has no outcome")
         case _:
-            return bounded(_SENTENCES[row.state].format(_because(row.decision_reason)))
+            return bounded(ending(row.state, row.decision_reason))
+
+
+def ending(state: ApprovalState, reason: str | None = None) -> str:
+    """What the agent is told of an end that has no words of its own.
+
+    Raises:
+        KeyError: There is none: the call is done, failed or under way.
+    """
+    return _SENTENCES[state].format(_because(reason))
 
 
 def settled_text(*, happened: bool, reason: str | None) -> str:

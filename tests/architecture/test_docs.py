@@ -9,9 +9,9 @@ import pytest
 import typer
 
 from runner.cli.main import make_app
-from runner.lifecycle import APPROVAL, RUN, ApprovalState, RunState
+from runner.lifecycle import APPROVAL, APPROVAL_ENDS, RUN, ApprovalState, RunState
 from scripts.make_cli_docs import cli_page
-from scripts.make_diagrams import arrows, diagram, filled, states_page
+from scripts.make_diagrams import arrows, diagram, endings, filled, life, states_page
 from tests.architecture.tree import ROOT, every_test
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -69,6 +69,15 @@ def test_made_parts_of_the_map_are_up_to_date() -> None:
 def test_the_states_page_is_up_to_date() -> None:
     """Invariant 12. Run `make diagrams` when this fails."""
     assert (ROOT / "docs/states.md").read_text(encoding="utf-8") == states_page()
+
+
+def test_the_page_about_approvals_is_up_to_date_and_has_every_end() -> None:
+    """Issue 5: the diagram and what the agent is told come from the code. Run `make diagrams` when this fails."""
+    page = (ROOT / "docs/approvals.md").read_text(encoding="utf-8")
+    assert life(page) == page
+    told = [line.split("|")[1].strip() for line in endings().splitlines()[2:]]
+    assert told == [state.value for state in ApprovalState if state in APPROVAL_ENDS]
+    assert "(docs/approvals.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_command_line_page_is_up_to_date() -> None:

@@ -8,6 +8,7 @@ from runner.approvals import OUTCOME_BYTES, bounded, is_error, outcome_text
 from runner.lifecycle import APPROVAL_ENDS, ApprovalState
 from runner.model import OWNER, ApprovalId, CallId, Digest, RunId
 from runner.store import ApprovalRow
+from scripts.make_diagrams import endings
 
 ROW = ApprovalRow(
     id=ApprovalId("a_7k2m9xq4c1wz8v3t"),
@@ -101,3 +102,10 @@ def test_a_failure_with_its_introduction_stays_within_the_bound() -> None:
 
 def test_an_outcome_holds_nothing_a_database_or_the_wire_would_refuse() -> None:
     assert bounded("a\0b\ud800c") == "a\ufffdb?c"
+
+
+@pytest.mark.parametrize("state", [state for state in NOES if state is not ApprovalState.UNKNOWN])
+def test_the_page_about_approvals_says_what_the_agent_is_told(state: ApprovalState) -> None:
+    """Issue 5: docs/approvals.md."""
+    told = outcome_text(ended(state, decision_reason="…", outcome="…" if state is ApprovalState.FAILED else None))
+    assert f"| {state.value} | {told} |" in endings().splitlines()
