@@ -24,6 +24,7 @@ LONGEST_WAIT = 30.0
 Meaning = TypeVar("Meaning")
 _MAX_REF = 64
 _MAX_TEXT = 4096
+_MAX_CALLS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,19 @@ class Ask:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 10**12:
             raise UsageError(f"cannot use {name}: it must be a whole number above zero")
         return value
+
+    def calls(self) -> list[tuple[str, str]]:
+        """Approvals named in the body, `{"id", "digest"}` each; the digest may be left out."""
+        value = self.body.get("calls", [])
+        if not isinstance(value, list) or len(value) > _MAX_CALLS:
+            raise UsageError(f"cannot use calls: it must be a list of at most {_MAX_CALLS}")
+        found: list[tuple[str, str]] = []
+        for item in value:
+            if not isinstance(item, dict) or item.keys() - {"id", "digest"}:
+                raise UsageError("cannot use calls: each must be an object of id and digest")
+            one = Ask(peer=self.peer, body=item)
+            found.append((one.need("id")[: _MAX_REF + 1], one.text("digest") or ""))
+        return found
 
     def need(self, name: str) -> str:
         """A text the body must have."""

@@ -85,6 +85,10 @@ async def _extend(service: Service, ask: Ask) -> Json:
     return await service.queue.extend(ask.ref, seconds=ask.count("seconds"), who=ask.who)
 
 
+async def _listed(service: Service, ask: Ask) -> Json:
+    return await service.queue.listed(ask.ref)
+
+
 async def _approve_all(service: Service, ask: Ask) -> Json:
     return await service.queue.approve_all(ask.calls(), ask.text("snapshot"), reason=ask.text("reason"), who=ask.who)
 
@@ -136,6 +140,7 @@ ROUTES: tuple[Route, ...] = (
     Route(method="GET", path="/v1/approvals/{ref}/undo", access=Access.READ, handler=_plan_undo),
     Route(method="POST", path="/v1/approvals/{ref}/undo", access=Access.OPERATE, handler=_undo, cap=SMALL),
     Route(method="POST", path="/v1/approvals/{ref}/extend", access=Access.DECIDE, handler=_extend, cap=SMALL),
+    Route(method="GET", path="/v1/batch/{ref}", access=Access.READ, handler=_listed),
     Route(method="POST", path="/v1/batch/approve", access=Access.DECIDE, handler=_approve_all, cap=SMALL),
     Route(method="POST", path="/v1/batch/deny", access=Access.DECIDE, handler=_deny_all, cap=SMALL),
     Route(method="GET", path="/v1/log", access=Access.READ, handler=_log),

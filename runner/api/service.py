@@ -75,6 +75,10 @@ class Queue(Protocol):
         """Give a pending call more time; the answer is the approval as it then is."""
         ...
 
+    async def listed(self, snapshot: str) -> JsonObject:
+        """What waited on a list that was shown lately: `{"calls": [{"id", "digest"}]}`."""
+        ...
+
     async def approve_all(
         self, calls: Sequence[tuple[str, str]], snapshot: str | None, *, reason: str | None, who: Approver
     ) -> JsonObject:

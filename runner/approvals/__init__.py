@@ -4,6 +4,7 @@ Every function takes the connection of a transaction that `Store` began, changes
 row in the same transaction. Nothing here performs an effect or asks a clock.
 """
 
+from runner.approvals.batch import approve_all, deny_all
 from runner.approvals.decide import approve, deny, end_for_run, expire_due, find, settle, stale
 from runner.approvals.effects import begin_effect, deliver, finish_effect, fits
 from runner.approvals.extending import extend
@@ -21,10 +22,12 @@ __all__ = [
     "Refusal",
     "Request",
     "approve",
+    "approve_all",
     "begin_effect",
     "bounded",
     "deliver",
     "deny",
+    "deny_all",
     "end_for_run",
     "expire_due",
     "extend",

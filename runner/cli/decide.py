@@ -16,10 +16,11 @@ import typer
 from runner.api.client import Client, as_object
 from runner.cli.completion import pending
 from runner.cli.follow import follow_approval
+from runner.cli.several import all_waiting, decide_all, listed, named
 from runner.cli.shared import DECISIONS, JsonFlag, Reason, connect, now, reach
 from runner.errors import AlreadyDecidedError, UsageError
 from runner.lifecycle import ApprovalState
-from runner.model import Json, JsonObject
+from runner.model import JsonObject
 from runner.render import Screen, Styled, show_card, show_fields
 from runner.render.values import objects_at, text_at, tool_name
 
@@ -31,7 +32,13 @@ _EXITS = {
     ApprovalState.FAILED.value: 1,
     ApprovalState.UNKNOWN.value: 1,
 }
-_Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, or their beginnings.", autocompletion=pending)]
+_Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="ID...", help="Ids, or their beginnings.", autocompletion=pending, show_default=False),
+]
+AllShown = Annotated[
+    str | None, typer.Option(metavar="SNAPSHOT", help="All that waited on this list of runner approvals, and none since.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -42,11 +49,12 @@ def register(app: typer.Typer) -> None:
 
 
 def approve(  # noqa: PLR0913 - each is a flag of the contract
-    ids: _Ids,
+    ids: _Ids = None,
     *,
     reason: Reason = None,
     digest: Annotated[str | None, typer.Option(metavar="DIGEST", help="The full digest of what you saw.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask; needs --digest.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask; needs the digest of each, or --all-shown.")] = False,
+    all_shown: AllShown = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the outcome and show it.")] = False,
     always: Annotated[
         bool, typer.Option("--always", help="Let this tool of this agent run from now on, without asking.")
@@ -56,58 +64,69 @@ def approve(  # noqa: PLR0913 - each is a flag of the contract
 ) -> None:
     """Show a call whole, ask, and have the supervisor carry it out.
 
-    --always counts only where strict is off, never for a contact, and not while untrusted content could be carried out.
+    Several are carried out together or not at all; off a terminal each is named ID=DIGEST. Calls of contacts, and what executes
+    or sends, are approved one by one. --always counts only where strict is off, never for a contact, and not while untrusted
+    content could be carried out.
     """
     screen = Screen(json=json)
-    asked = yes or digest is not None or not screen.interactive or json
-    if asked and not (yes and digest):
+    calls = named(ids or (), digest, all_shown)
+    asked = yes or not screen.interactive or json or any(call.digest for call in calls)
+    if asked and not (yes and all(call.digest for call in calls)):
         raise UsageError(
             "cannot approve without asking: that needs --yes and the full --digest",
             resolution="runner show ID prints the digest; on a terminal, runner approve ID shows the call and asks",
         )
-    if digest and len(ids) != 1:
-        raise UsageError("cannot approve several with one digest: a digest fits one call", resolution="approve them one by one")
     if always and ask:
         raise UsageError("cannot save two verdicts: --always or --ask", resolution="leave one of them out")
     save = "allow" if always else "ask" if ask else None
-    worst = 0
+    together = asked and (all_shown is not None or len(calls) > 1)
+    if together and save is not None:
+        raise UsageError("cannot save a verdict with several calls", resolution="approve one of them with it")
     with connect() as client:
-        for ref in [reach(client, ref, "approval").id for ref in ids]:
-            seen = digest or ask_person(screen, client, ref)
-            body: JsonObject = {"digest": seen, "reason": reason}
-            if save is not None:
-                body["verdict"] = save
-            worst = max(worst, _release(screen, client, ref=ref, body=body, wait=wait) if seen else 1)
+        if together:
+            found = decide_all(client, "approve", calls=calls, snapshot=all_shown, reason=reason)
+            worst = _say_all(screen, found)
+        else:
+            worst = 0
+            calls = calls if all_shown is None else listed(client, all_shown)
+            for ref in all_waiting(client, calls):
+                seen = calls[0].digest if asked else ask_person(screen, client, ref)
+                body: JsonObject = {"digest": seen, "reason": reason}
+                if save is not None:
+                    body["verdict"] = save
+                worst = max(worst, _release(screen, client, ref=ref, body=body, wait=wait) if seen else 1)
     if worst:
         raise typer.Exit(worst)
 
 
-def deny(
-    ids: _Ids,
+def deny(  # noqa: PLR0913 - each is a flag of the contract
+    ids: _Ids = None,
     *,
     reason: Reason = None,
     stop: Annotated[bool, typer.Option("--stop", help="End the run too.")] = False,
+    all_shown: AllShown = None,
     block: Annotated[bool, typer.Option("--block", help="Refuse every call of this tool of this agent from now on.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Refuse a call; the agent is told, and goes on without it."""
+    """Refuse a call; the agent is told, and goes on without it. Several are refused together or not at all."""
     screen = Screen(json=json)
-    done: list[Json] = []
+    calls = named(ids or (), None, all_shown)
+    body: JsonObject = {"reason": reason, "stop": stop}
+    if block:
+        body["verdict"] = "block"
     with connect() as client:
-        for ref in [reach(client, ref, "approval").id for ref in ids]:
-            body: JsonObject = {"reason": reason, "stop": stop}
-            if block:
-                body["verdict"] = "block"
-            found = as_object(client.post("approvals", ref, "deny-and-save" if block else "deny", body=body))
-            done.append(found)
-            if not json:
-                what = tool_name(text_at(found, "tool"))
-                screen.say(
-                    Styled("denied ", "bold red"), f"{what} ", Styled(ref, "cyan"), "; its run is stopped" if stop else ""
-                )
-                _say_saved(screen, found)
+        if (all_shown is not None or len(calls) > 1) and not (stop or block):
+            done = decide_all(client, "deny", calls=calls, snapshot=all_shown, reason=reason)
+        else:
+            refs = all_waiting(client, calls if all_shown is None else listed(client, all_shown))
+            done = [as_object(client.post("approvals", ref, "deny-and-save" if block else "deny", body=body)) for ref in refs]
     if json:
-        screen.document(done[0] if len(done) == 1 else {"approvals": done})
+        screen.document(done[0] if len(done) == 1 else {"approvals": [*done]})
+        return
+    for found in done:
+        what, ref = tool_name(text_at(found, "tool")), text_at(found, "id")
+        screen.say(Styled("denied ", "bold red"), f"{what} ", Styled(ref, "cyan"), "; its run is stopped" if stop else "")
+        _say_saved(screen, found)
 
 
 class Answer(Enum):
@@ -185,17 +204,30 @@ def _release(screen: Screen, client: Client, *, ref: str, body: JsonObject, wait
     saved = found = as_object(client.post("approvals", ref, "approve-and-save" if "verdict" in body else "approve", body=body))
     if wait:
         found = follow_approval(client, ref)
-    state = text_at(found, "state")
     if screen.json:
         screen.document(found)
-        return _EXITS.get(state, 0)
-    targets = ", ".join(text_at(path, "resolved") for path in objects_at(found, "paths"))
-    target = f" on {targets}" if targets else ""
-    screen.say(Styled("approved ", "bold green"), f"{tool_name(text_at(found, 'tool'))} ", Styled(ref, "cyan"), target)
-    screen.say("  ", Styled("digest", "dim", 9), text_at(found, "digest") or str(body["digest"]))
-    screen.say("  ", Styled("state", "dim", 9), Styled(state, "green" if state == ApprovalState.DONE.value else "yellow"))
+        return _EXITS.get(text_at(found, "state"), 0)
+    worst = _say_released(screen, found, str(body["digest"]))
     _say_saved(screen, saved)
     outcome = found.get("outcome")
     if wait and outcome:
         screen.lines(show_fields(outcome if isinstance(outcome, dict) else {"outcome": outcome}, width=screen.width))
+    return worst
+
+
+def _say_all(screen: Screen, found: list[JsonObject]) -> int:
+    """What was released together, and the exit code of the worst that came of it."""
+    if screen.json:
+        screen.document({"approvals": [*found]})
+        return max((_EXITS.get(text_at(one, "state"), 0) for one in found), default=0)
+    return max((_say_released(screen, one, "") for one in found), default=0)
+
+
+def _say_released(screen: Screen, found: JsonObject, digest: str) -> int:
+    ref, state = text_at(found, "id"), text_at(found, "state")
+    targets = ", ".join(text_at(path, "resolved") for path in objects_at(found, "paths"))
+    target = f" on {targets}" if targets else ""
+    screen.say(Styled("approved ", "bold green"), f"{tool_name(text_at(found, 'tool'))} ", Styled(ref, "cyan"), target)
+    screen.say("  ", Styled("digest", "dim", 9), text_at(found, "digest") or digest)
+    screen.say("  ", Styled("state", "dim", 9), Styled(state, "green" if state == ApprovalState.DONE.value else "yellow"))
     return _EXITS.get(state, 0)

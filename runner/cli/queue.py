@@ -12,7 +12,7 @@ from runner.cli.shared import DECISIONS, JsonFlag, connect, need_ref, now, reach
 from runner.errors import UsageError
 from runner.lifecycle import ApprovalState
 from runner.render import Screen, Styled, show_approvals, show_card, show_fields, show_run
-from runner.render.values import objects_at
+from runner.render.values import objects_at, text_at
 
 
 def register(app: typer.Typer) -> None:
@@ -46,6 +46,8 @@ def approvals(
         screen.say(
             Styled("runner show ID", "bold"), " shows one whole; ", Styled("runner approve ID", "bold"), " shows it and asks"
         )
+        token = text_at(found, "snapshot")
+        screen.say(Styled(f"runner approve --all-shown {token}", "bold"), " asks about each of these and none that comes later")
 
 
 def show(

@@ -77,7 +77,7 @@ class Effects:
         try:
             row = await self._parts.store.call(self._deny, approval, who=who, reason=reason, also=also)
         except ApprovalExpiredError:
-            await self._go_on(approval)
+            await self.go_on(approval)
             raise
         self._parts.changes.ring()
         return row
@@ -156,15 +156,16 @@ class Effects:
     ) -> ApprovalRow:
         waiting = await self._parts.store.query(rows.get, approval)
         if waiting.state is ApprovalState.PENDING:
-            await self._refuse_blocked(waiting)
+            await self.refuse_blocked(waiting)
         try:
             await self._parts.store.call(self._say_yes, approval, digest=digest, who=who, reason=reason, also=also)
         except ApprovalExpiredError:
-            await self._go_on(approval)
+            await self.go_on(approval)
             raise
         return await self._carry_out(approval)
 
-    async def _refuse_blocked(self, row: ApprovalRow) -> None:
+    async def refuse_blocked(self, row: ApprovalRow) -> None:
+        """Refuse a yes to a call of a tool that the owner has blocked since (R109); it goes on waiting."""
         doubt = (await self._look(row, await self._profile(row))).doubt
         if doubt is not None and doubt.rule == BLOCKED:
             raise NotAllowedError(
@@ -172,7 +173,7 @@ class Effects:
                 resolution=f"runner deny {row.id}, or take the block back: runner tools reset {row.agent} {row.tool}",
             )
 
-    async def _go_on(self, approval: ApprovalId) -> None:
+    async def go_on(self, approval: ApprovalId) -> None:
         """A decision that came too late has ended the call itself: its run must hear of it."""
         row = await self._parts.store.query(rows.get, approval)
         await self._parts.store.call(self._advance, row.run)

@@ -53,3 +53,27 @@ def test_a_call_that_waits_is_given_more_time(supervisor: SupervisorProcess) -> 
     assert supervisor.until(run, "replied", "failed")["reply"] == "written"
     events = [one["event"] for one in supervisor.ask("show", waiting["id"])["history"]]
     assert events.count("approval.extend") == 1
+
+
+def test_what_was_listed_is_approved_together_and_what_came_since_waits(supervisor: SupervisorProcess) -> None:
+    """D4: by the list's token; then by ids with a wrong digest among them; then refused together."""
+    supervisor.script([write("a.txt", "A"), write("b.txt", "B")], [text("both")])
+    supervisor.start()
+    supervisor.publish()
+    first = supervisor.send()
+    supervisor.until(first, "held")
+    listed = supervisor.ask("approvals")
+    second = supervisor.send()
+    supervisor.until(second, "held")
+    done = supervisor.run("approve", "--all-shown", listed["snapshot"], "--yes")
+    assert (done.returncode, done.stdout.count("approved Write")) == (0, 2), done.stderr
+    assert supervisor.until(first, "replied", "failed")["reply"] == "both"
+    late = supervisor.queue()
+    assert {one["run"] for one in late} == {second}
+    wrong = [f"{late[0]['id']}={late[0]['digest']}", f"{late[1]['id']}={late[0]['digest']}"]
+    assert supervisor.run("approve", *wrong, "--yes").returncode == 6
+    assert supervisor.run("approve", "--all-shown", listed["snapshot"], "--yes").returncode == 4
+    assert supervisor.run("approve", "--all-shown", "s_0", "--yes").returncode == 3
+    assert [one["state"] for one in supervisor.queue(second)] == ["pending", "pending"]
+    assert supervisor.run("deny", *[one["id"] for one in late]).returncode == 0
+    assert supervisor.until(second, "replied", "failed")["state"] == "replied"

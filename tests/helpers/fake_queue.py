@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from runner.approvals import Approver
@@ -23,3 +24,24 @@ class FakeQueue:
         self._service.asked.append(("extend", (seconds, who)))
         row["expires"] = float(str(row["expires"])) + seconds
         return row
+
+    async def listed(self, snapshot: str) -> JsonObject:
+        """The one approval."""
+        row = self._service.approval_row
+        return {"calls": [{"id": row["id"], "digest": row["digest"]}]}
+
+    async def approve_all(
+        self, calls: Sequence[tuple[str, str]], snapshot: str | None, *, reason: str | None, who: Approver
+    ) -> JsonObject:
+        """Every call becomes executing."""
+        self._service.asked.append(("approve all", ([*calls], snapshot, reason, who)))
+        return self._all([id for id, _ in calls], "executing")
+
+    async def deny_all(self, calls: Sequence[str], snapshot: str | None, *, reason: str | None, who: Approver) -> JsonObject:
+        """Every call becomes denied."""
+        self._service.asked.append(("deny all", ([*calls], snapshot, reason, who)))
+        return self._all(calls, "denied")
+
+    def _all(self, ids: Sequence[str], state: str) -> JsonObject:
+        row = self._service.approval_row
+        return {"approvals": [row | {"id": id, "state": state} for id in ids] or [row | {"state": state}]}

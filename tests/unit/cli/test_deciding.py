@@ -77,3 +77,50 @@ def test_several_are_checked_before_one_is_decided(run: Run, service: FakeServic
     """D4: a wrong id among them decides nothing."""
     assert run("deny", APPROVAL, "a_zzzzzz").code == 3
     assert service.decisions == []
+
+
+def test_several_are_named_with_their_digests_and_approved_together(run: Run, service: FakeService) -> None:
+    """D4, W2."""
+    ran = run("approve", f"{APPROVAL[:8]}={DIGEST}", f"{APPROVAL}={DIGEST}", "--yes", "--reason", "both")
+    assert ran.code == 0
+    name, found = service.asked[-1]
+    assert (name, found[:3]) == ("approve all", ([(APPROVAL, DIGEST)] * 2, None, "both"))  # type: ignore[index]
+    assert ran.out.count(f"approved Write {APPROVAL} on /workspace/summary.md") == 2
+
+
+def test_a_whole_list_is_named_by_its_token(run: Run, service: FakeService) -> None:
+    """D4."""
+    assert run("approve", "--all-shown", "s_1", "--yes", "--json").json["approvals"][0]["state"] == "executing"
+    assert service.asked[-1][1][:2] == ([], "s_1")  # type: ignore[index]
+    assert run("deny", "--all-shown", "s_1").out == f"denied Write {APPROVAL}\n"
+    assert (service.asked[-1][0], service.asked[-1][1][:2]) == ("deny all", ([], "s_1"))  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--yes",),
+        (APPROVAL, "--all-shown", "s_1", "--yes"),
+        ("--all-shown", "s_1"),
+        ("--all-shown", "s_1", "--yes", "--digest", DIGEST),
+        (f"{APPROVAL}={DIGEST}", APPROVAL, "--yes"),
+        (f"{APPROVAL}={DIGEST}", f"{APPROVAL}={DIGEST}"),
+        (APPROVAL, APPROVAL, "--yes", "--digest", DIGEST),
+        (f"{APPROVAL}={DIGEST}", "--yes", "--digest", DIGEST),
+        (f"{APPROVAL}={DIGEST}", f"{APPROVAL}={DIGEST}", "--yes", "--always"),
+        ("--all-shown", "s_1", "--yes", "--ask"),
+    ],
+)
+def test_half_a_batch_is_usage(words: tuple[str, ...], run: Run, service: FakeService) -> None:
+    """W2, D4: each with its digest or a whole list; no grants in bulk."""
+    assert run("approve", *words).code == 2
+    assert service.decisions == []
+    assert [name for name, _ in service.asked if name.endswith("all")] == []
+
+
+def test_several_denied_with_a_stop_all_wait_before_the_first_is_decided(run: Run, service: FakeService) -> None:
+    """D4."""
+    service.approval_row["state"] = "denied"
+    assert run("deny", APPROVAL, APPROVAL[:9], "--stop").code == 4
+    assert service.decisions == []
