@@ -126,6 +126,15 @@ def test_tampering_is_told_by_its_place_and_kind(
     assert run("audit", "anchor").code == 1
 
 
+def test_the_record_is_checked_while_a_supervisor_writes_it(run: Run, database: Path) -> None:
+    """One consistent look: a row comes together with the note of the end, or not yet."""
+    with opened(database) as store:
+        with store.begin() as conn:
+            audit.append(conn, time=NOW, event="test", subject="late", data={})
+            assert run("audit", "verify", "--json").json["rows"] == ROWS
+        assert run("audit", "verify", "--json").json["rows"] == ROWS + 1
+
+
 def cut_with_the_note(database: Path, last: int) -> list[str]:
     """Take the newest rows away together with the note of the end; the anchors as they were before."""
     kept = places(database)
