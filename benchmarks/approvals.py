@@ -34,6 +34,7 @@ RESULT = Path(__file__).parent / "results/approvals.json"
 ROUNDS = 10
 CALLS = 10  #: of one turn; each is approved by itself
 PARKED = 10_000
+REST = 0.25  #: seconds before each, in which the agent is told of the one before: a person does not decide faster
 LISTS = 9  #: times that each of the two commands is run
 BATCH = 500
 WEEK = 7 * 86400.0
@@ -64,6 +65,7 @@ class Bench:
         run = self.start(client, agent, CALLS)
         until(client, run, state)
         for approval in queue(client, run):
+            time.sleep(REST)
             began = time.perf_counter()
             client.get("profiles")
             asked = time.perf_counter()
@@ -219,7 +221,11 @@ def measure(bench: Bench, rounds: int, count: int) -> JsonObject:
         "effect.held_over_question": round(seconds["effect.held"]["p50"] / question, 2),
         "effect.parked_over_question": round(seconds["effect.parked"]["p50"] / question, 2),
     }
-    return {"seconds": seconds, "ratios": ratios, "parked": many(bench, count), "machine": machine()}
+    parked: Any = many(bench, count)
+    for state in ("held", "parked"):
+        commits_each = seconds[f"effect.{state}"]["p50"] * parked["bare_commits_per_second"]
+        ratios[f"effect.{state}_over_commit"] = round(commits_each, 2)
+    return {"seconds": seconds, "ratios": ratios, "parked": parked, "machine": machine()}
 
 
 def _round(bench: Bench, client: Client) -> Sequence[Callable[[], None]]:
