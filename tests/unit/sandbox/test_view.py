@@ -12,6 +12,7 @@ from runner.errors import SnapshotError
 from runner.paths import EntryKind
 from runner.sandbox.beneath import Beneath
 from runner.sandbox.snapshot import SnapshotView, apply_bytes, apply_directory
+from runner.sandbox.view import apply_removal
 
 
 @pytest.fixture
@@ -59,6 +60,20 @@ def test_an_effect_shows_and_missing_directories_are_made(snapshot):
     assert (snapshot / "sub" / "a.txt").read_bytes() == b"new"
     assert stat.S_IMODE((snapshot / "sub" / "a.txt").stat().st_mode) == 0o444
     assert stat.S_IMODE((snapshot / "made" / "below").stat().st_mode) == 0o755
+
+
+def test_what_is_taken_back_is_gone_from_the_snapshot_and_nothing_else(snapshot):
+    apply_directory(snapshot, ("made", "below"))
+    apply_removal(snapshot, ("sub", "a.txt"))
+    apply_removal(snapshot, ("sub", "a.txt"))
+    apply_removal(snapshot, ("made", "below"))
+    apply_removal(snapshot, ("never", "there"))
+    assert sorted(str(p.relative_to(snapshot)) for p in snapshot.rglob("*")) == ["made", "out", "sub"]
+    apply_directory(snapshot, ("made", "below"))
+    for parts in (("made",), ("out", "w.txt")):
+        with pytest.raises(SnapshotError):
+            apply_removal(snapshot, parts)
+    assert (snapshot / "made" / "below").is_dir()
 
 
 def test_who_may_execute_a_file_stays_as_it_was(snapshot):
