@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from runner.approvals.decide import apply
 from runner.digest import MalformedJsonError, approval_digest, call_digest, parse_call
-from runner.lifecycle import ApprovalEvent
+from runner.lifecycle import ApprovalEvent, ApprovalState
 from runner.model import ApprovalId, CallId, Digest, ResolvedPath, RunId, Sender, SenderKind
 from runner.store import ApprovalRow, Approver, Connection
 from runner.store import approvals as rows
@@ -67,6 +68,11 @@ class Caps:
 
 CAPS = Caps()
 
+#: Stands as the reason why a call that was denied before was not asked about again (B10), and as who denied it.
+DENIED_BEFORE = "denied_before"
+EARLIER_NO = Approver(uid=0, channel="policy", name="the earlier no")
+_SAID_NO = "they were asked about this very call before in this run, and are not asked again"
+
 
 def open_turn(  # noqa: PLR0913 -- time, chance and limits come from above
     conn: Connection,
@@ -88,7 +94,7 @@ def open_turn(  # noqa: PLR0913 -- time, chance and limits come from above
         caps: What is refused instead of queued.
 
     Returns:
-        For each request, in order, its row or the refusal it met.
+        For each request, in order, its row or the refusal it met; what a person denied before is a row that is denied already.
     """
     opened: list[ApprovalRow | Refusal] = []
     for request in requests:
@@ -98,11 +104,23 @@ def open_turn(  # noqa: PLR0913 -- time, chance and limits come from above
 
 
 def _insert(conn: Connection, row: ApprovalRow, request: Request, now: float) -> ApprovalRow:  # noqa: PLR0917
+    if request.standing is None and _denied_before(conn, row):
+        return _deny_again(conn, rows.insert(conn, replace(row, why=DENIED_BEFORE)), now)
     queued = rows.insert(conn, row)
     if request.standing is None:
         return queued
     words: ApprovalChange = {"decided_by": request.standing, "decided_at": now, "decision_reason": queued.reason}
     return rows.move(conn, row.id, ApprovalEvent.APPROVE, now=now, **words) or queued
+
+
+def _denied_before(conn: Connection, row: ApprovalRow) -> bool:
+    """Whether a person said no to this very call of this run; nobody is shown it a second time (B10)."""
+    return any(one.call_digest == row.call_digest for one in rows.list(conn, run=row.run, states={ApprovalState.DENIED}))
+
+
+def _deny_again(conn: Connection, row: ApprovalRow, now: float) -> ApprovalRow:
+    words: ApprovalChange = {"decided_by": EARLIER_NO, "decided_at": now, "decision_reason": _SAID_NO, "outcome_error": True}
+    return apply(conn, row.id, ApprovalEvent.DENY, now=now, change=words) or row
 
 
 def _bind(request: Request, *, approval: ApprovalId, nonce: str, now: float) -> ApprovalRow | Refusal:

@@ -27,6 +27,8 @@ from runner.supervisor.proposals import NOT_OFFERED, Proposal, as_strict_as_its_
 
 #: Calls the model never made that a container may ask for before it is killed.
 MAX_STRAYS = 20
+#: Calls of a run that may be denied before it ends instead of asking again.
+MAX_DENIALS = 5
 _ASKS_NOW = (
     "Refused (changed): the owner's choices changed while this call was under way, and it needs a person's approval now. "
     "It was not run. Ask for it anew if it is still wanted."
@@ -98,6 +100,7 @@ class Desk:
             self.reply = None if turn.tool_uses else "\n".join(turn.texts)
             uses = [self._told_apart(use) for use in turn.tool_uses]
             proposals = await asyncio.to_thread(self._propose, uses)
+            await self._check_denials(proposals)
             entries = await self._ledger.record_turn(proposals, usage=self.usage, reply=self.reply)
             self._entries = entries
             self._unmirrored = {entry.wire_id for entry in entries}
@@ -177,6 +180,11 @@ class Desk:
             use = replace(use, id=self._ledger.new_wire_id())
         self._wire_ids.add(use.id)
         return use
+
+    async def _check_denials(self, proposals: Sequence[Proposal]) -> None:
+        """An agent that was told no so often may say its last word, but not ask a person for more (B10, L8)."""
+        if any(one.decision.verdict is Verdict.ASK for one in proposals) and await self._ledger.denials() >= MAX_DENIALS:
+            raise self._end(f"cannot go on: {MAX_DENIALS} of its calls were denied, and the agent asks for more")
 
     def _propose(self, uses: Sequence[ToolUse]) -> list[Proposal]:
         context = self._context()

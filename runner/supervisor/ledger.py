@@ -64,6 +64,10 @@ class Ledger:
         """
         return await self._store.call(self._record_turn, proposals, usage=usage, reply=reply)
 
+    async def denials(self) -> int:
+        """How many calls of the run were denied, by a person or by an earlier no (L8)."""
+        return await self._store.query(rows.count, run=self._attempt.run, states={ApprovalState.DENIED})
+
     def new_wire_id(self) -> str:
         """An id for a call whose own came before."""
         return self._ids.wire()

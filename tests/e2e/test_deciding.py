@@ -77,3 +77,16 @@ def test_what_was_listed_is_approved_together_and_what_came_since_waits(supervis
     assert [one["state"] for one in supervisor.queue(second)] == ["pending", "pending"]
     assert supervisor.run("deny", *[one["id"] for one in late]).returncode == 0
     assert supervisor.until(second, "replied", "failed")["state"] == "replied"
+
+
+def test_an_agent_that_asks_again_for_what_was_denied_is_ended(supervisor: SupervisorProcess) -> None:
+    """B10, L8: a person is asked once."""
+    supervisor.script(*[[write("a.txt", "A")]] * 7)
+    supervisor.start()
+    supervisor.publish()
+    run = supervisor.send()
+    supervisor.until(run, "held")
+    assert supervisor.run("deny", supervisor.queue(run)[0]["id"], "--reason", "not here").returncode == 0
+    ended = supervisor.until(run, "replied", "failed")
+    assert (ended["state"], "5 of its calls were denied" in ended["reason"]) == ("failed", True), ended
+    assert (len(ended["calls"]), supervisor.queue(run), list(supervisor.cwd.iterdir())) == (5, [], [])

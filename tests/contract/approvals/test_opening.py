@@ -5,11 +5,12 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from runner.approvals import Caps, Refusal, Request, fits, open_turn
+from runner.approvals import Caps, Refusal, Request, deny, expire_due, fits, open_turn
+from runner.approvals.opening import DENIED_BEFORE, EARLIER_NO
 from runner.digest import approval_digest, call_digest, digest_bytes, parse_strict
 from runner.lifecycle import ApprovalState
 from runner.model import ApprovalId, Digest, ResolvedPath, Sender, SenderKind
-from runner.store import ApprovalRow, Store, approvals, audit
+from runner.store import ApprovalRow, Store, approvals, audit, calls
 from tests.helpers.stored import ANNA, DEFINITION, NOW, a_request, a_run, an_approval, fresh, queue
 
 PATHS = (ResolvedPath(asked="./out.txt", resolved=PurePosixPath("/workspace/out.txt")),)
@@ -169,3 +170,39 @@ def test_a_standing_yes_approves_in_the_same_transaction_and_crowds_nobody_out(s
         assert (asked.state, row.state, row.decided_by) == (ApprovalState.PENDING, ApprovalState.APPROVED, ANNA)
         assert approvals.get(conn, row.id) == row
         assert [link.event for link in audit.of_subject(conn, row.id)] == ["approval.request", "approval.approve"]
+
+
+def test_what_a_person_denied_is_not_asked_again_in_the_run(store: Store) -> None:
+    """B10: on record as denied at once, with an outcome for the agent; other calls and other runs are asked about."""
+    with store.begin() as conn:
+        run, other = a_run(conn).id, a_run(conn).id
+        first = an_approval(conn, run)
+        deny(conn, first.id, who=ANNA, reason="no", now=NOW)
+        again, changed, elsewhere = queue(
+            conn,
+            a_request(conn, run, turn=2),
+            a_request(conn, run, turn=2, raw='{"file_path":"out.txt","content":"y"}'),
+            a_request(conn, other, turn=2),
+        )
+        assert isinstance(again, ApprovalRow)
+        assert isinstance(changed, ApprovalRow)
+        assert isinstance(elsewhere, ApprovalRow)
+        states = [again.state, changed.state, elsewhere.state]
+        assert states == [ApprovalState.DENIED, ApprovalState.PENDING, ApprovalState.PENDING]
+        assert (again.why, again.decided_by, approvals.pending(conn, run)) == (DENIED_BEFORE, EARLIER_NO, 1)
+        assert "not asked again" in str(calls.get(conn, again.call).outcome)
+        assert [link.event for link in audit.of_subject(conn, again.id)] == ["approval.request", "approval.deny"]
+
+
+def test_what_expired_or_was_approved_is_asked_again_and_a_standing_yes_stands(store: Store) -> None:
+    """B10: only a person's no is an answer to the same question."""
+    with store.begin() as conn:
+        run = a_run(conn).id
+        expired = an_approval(conn, run, expires_at=NOW)
+        assert [row.id for row in expire_due(conn, NOW)] == [expired.id]
+        waiting = an_approval(conn, run)
+        assert waiting.state is ApprovalState.PENDING
+        deny(conn, waiting.id, who=ANNA, now=NOW)
+        (standing,) = queue(conn, a_request(conn, run, standing=ANNA))
+        assert isinstance(standing, ApprovalRow)
+        assert standing.state is ApprovalState.APPROVED
