@@ -6,7 +6,7 @@ row in the same transaction. Nothing here performs an effect or asks a clock.
 
 from runner.approvals.batch import approve_all, deny_all
 from runner.approvals.decide import approve, deny, end_for_run, expire_due, find, settle, stale
-from runner.approvals.effects import begin_effect, deliver, finish_effect, fits
+from runner.approvals.effects import begin_effect, deliver, end_unused, finish_effect, fits
 from runner.approvals.extending import extend
 from runner.approvals.listing import Listing, listing
 from runner.approvals.opening import Caps, Refusal, Request, open_turn
@@ -29,6 +29,7 @@ __all__ = [
     "deny",
     "deny_all",
     "end_for_run",
+    "end_unused",
     "expire_due",
     "extend",
     "find",

@@ -12,6 +12,10 @@ from runner.store import ApprovalRow, Connection, pausing
 from runner.store import approvals as rows
 from runner.store.approvals import ApprovalChange
 
+#: Seconds within which an approved call has to be begun (L3), and what is said of one that was not.
+UNUSED_SECONDS = 60.0
+UNUSED = f"it was not carried out within {UNUSED_SECONDS:.0f} s of its approval"
+
 
 def fits(row: ApprovalRow) -> bool:
     """Whether the stored bytes still have the digests that were approved (B5)."""
@@ -27,10 +31,23 @@ def fits(row: ApprovalRow) -> bool:
     return (exact, whole) == (row.call_digest, row.approval_digest)
 
 
+def is_unused(row: ApprovalRow, now: float) -> bool:
+    """Whether a call was approved too long ago to be carried out only now (L3): a pause or a full database came between."""
+    return row.state is ApprovalState.APPROVED and row.decided_at is not None and now >= row.decided_at + UNUSED_SECONDS
+
+
+def end_unused(conn: Connection, now: float) -> tuple[ApprovalRow, ...]:
+    """End every approved call that was not carried out in time (L3); those that are being carried out go on."""
+    found = [row for row in rows.list(conn, states={ApprovalState.APPROVED}) if is_unused(row, now)]
+    ended = (end(conn, row.id, ApprovalEvent.GO_STALE, reason=UNUSED, now=now) for row in found)
+    return tuple(row for row in ended if row is not None)
+
+
 def begin_effect(conn: Connection, id: ApprovalId, *, now: float) -> ApprovalRow | None:
     """Write that the effect starts; whoever gets the row, and only they, may perform it, after this is committed (B8).
 
-    An approval whose deadline has come, or whose bytes are not those that were approved, ends as stale instead (B5).
+    An approval whose deadline has come, that was given too long ago (L3), or whose bytes are not those that were approved, ends
+    as stale instead (B5).
 
     Returns:
         The executing row, or None: it was not approved, somebody else began it, it has just gone stale, or it
@@ -42,7 +59,9 @@ def begin_effect(conn: Connection, id: ApprovalId, *, now: float) -> ApprovalRow
     row = rows.get(conn, id)
     if row.state is not ApprovalState.APPROVED or row.effect is not None or pausing.current(conn) is not None:
         return None
-    doubt = "its deadline passed before it was carried out" if now >= row.expires else None
+    doubt = UNUSED if is_unused(row, now) else None
+    if now >= row.expires:
+        doubt = "its deadline passed before it was carried out"
     if not fits(row):
         doubt = "what is stored is not what was approved"
     if doubt is not None:

@@ -93,9 +93,9 @@ class Effects:
         return row
 
     async def expire(self) -> tuple[ApprovalRow, ...]:
-        """End every approval whose deadline has come; its run goes on with that answer."""
-        ended = await self._parts.store.call(self._expire)
-        if ended:
+        """End every approval whose deadline has come (L2) or whose yes is too old (L3); its run goes on with that answer."""
+        ended, unused = await self._parts.store.call(self._expire)
+        if ended or unused:
             self._parts.changes.ring()
         return ended
 
@@ -286,11 +286,12 @@ class Effects:
         self._advance(conn, row.run)
         return row
 
-    def _expire(self, conn: Connection) -> tuple[ApprovalRow, ...]:
-        ended = approvals.expire_due(conn, self._parts.clock())
-        for run in {row.run for row in ended}:
+    def _expire(self, conn: Connection) -> tuple[tuple[ApprovalRow, ...], tuple[ApprovalRow, ...]]:
+        now = self._parts.clock()
+        ended, unused = approvals.expire_due(conn, now), approvals.end_unused(conn, now)
+        for run in {row.run for row in (*ended, *unused)}:
             self._advance(conn, run)
-        return ended
+        return ended, unused
 
     def _advance(self, conn: Connection, run: RunId) -> None:
         advance(conn, run, now=self._parts.clock(), enqueue=self._parts.enqueue)

@@ -8,6 +8,7 @@ import pytest
 
 from runner import approvals
 from runner.approvals import Approver
+from runner.approvals.effects import UNUSED_SECONDS
 from runner.errors import PausedError
 from runner.lifecycle import ApprovalState, RunState
 from runner.model import Attempt
@@ -110,6 +111,40 @@ def test_what_changed_during_the_pause_is_noticed(tmp_path: Path) -> None:
 
     play(tmp_path, scene)
     assert list(tmp_path.glob("a.txt")) == []
+
+
+def test_a_yes_that_was_not_used_in_time_goes_stale_and_its_run_hears_of_it(tmp_path: Path) -> None:
+    """L3: the pause outlasted it; nothing is carried out afterwards."""
+
+    async def scene(world: World) -> None:
+        row, (waiting,) = await held(world)
+        await world.store.call(_yes, waiting)
+        await pause(world)
+        world.now = NOW + UNUSED_SECONDS - 1
+        assert (await world.effects.expire(), states(world.approvals(row.id))) == ((), [_S.APPROVED])
+        world.now = NOW + UNUSED_SECONDS
+        assert await world.effects.expire() == ()
+        (stale,) = world.approvals(row.id)
+        assert (stale.state, stale.decided_by, "within 60 s" in str(stale.decision_reason)) == (_S.STALE, ANNA, True)
+        assert world.run(row.id).state is RunState.RUNNING
+        await switch(world).resume(who=ANNA)
+        await world.effects.take_up()
+        assert list(world.cwd.glob("a.txt")) == []
+
+    play(tmp_path, scene)
+
+
+def test_an_old_yes_is_not_carried_out_either_where_no_clock_ticked(tmp_path: Path) -> None:
+    """L3: checked where the effect begins."""
+
+    async def scene(world: World) -> None:
+        row, (waiting,) = await held(world)
+        await world.store.call(_yes, waiting)
+        world.now = NOW + UNUSED_SECONDS
+        assert (await world.effects.carry_out(waiting.id)).state is _S.STALE
+        assert (world.run(row.id).state, list(world.cwd.glob("a.txt"))) == (RunState.RUNNING, [])
+
+    play(tmp_path, scene)
 
 
 def test_a_failed_run_is_not_resumed(tmp_path: Path) -> None:
