@@ -125,14 +125,13 @@ class _Mirror:
             self._drop |= {index for index in range(last_ask + 1, len(self._entries)) if _is_chatter(self._entries[index])}
 
     def reopen(self, turn: Sequence[Told]) -> None:
-        """Where the agent was told everything and the model has not answered: take the last result back, to be asked for again.
+        """Where no call is left to be asked for: take the last result back, so that there is one.
 
         A CLI that is merely told to go on puts words into the model's mouth first.
         """
-        if all(call.wire_id in self._answered for call in turn):
-            askable = [call.wire_id for call in turn if call.askable]
-            if askable:
-                self._drop.add(self._answered.pop(askable[-1]))
+        askable = [call.wire_id for call in turn if call.askable]
+        if askable and all(wire_id in self._answered for wire_id in askable):
+            self._drop.add(self._answered.pop(askable[-1]))
 
     def kept(self) -> list[JsonObject]:
         """The lines that are left; children of the others become their parents' (the CLI follows `parentUuid`)."""

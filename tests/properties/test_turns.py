@@ -104,6 +104,7 @@ def check(resumption: Resumption, every_turn: Sequence[Sequence[Call]]) -> None:
     else:
         assert deferrals(lines) == []
     assert results == +wanted
+    assert (resumption.deferred is None) is all(call.kind == "undeclared" for call in every_turn[-1])
     assert "prompt_snapshot" not in "".join(lines)
     check_order(lines)
     check_tree(lines)

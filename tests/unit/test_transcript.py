@@ -147,6 +147,13 @@ def test_of_a_turn_that_is_whole_in_the_mirror_the_last_result_is_asked_for_agai
     assert (again.kept, shape(again)) == (found.kept, [("hook_deferred_tool", "b")])
 
 
+def test_where_only_a_call_without_a_tool_is_open_another_is_asked_for_again() -> None:
+    unknown = Told(wire_id="x", name="undeclared__Bash", arguments={}, text="no such tool", is_error=True, askable=False)
+    mirrored = [ASKED, said("u1", "u0", "a"), said("u2", "u1", "x"), result("u3", "u1", "a")]
+    found = resumed(mirrored, [a_write("a"), unknown])
+    assert (found.kept, shape(found)) == (tuple(mirrored[:-1]), [("tool_result", "x"), ("hook_deferred_tool", "a")])
+
+
 def test_a_result_that_was_asked_for_again_replaces_the_former_one() -> None:
     mirrored = [ASKED, said("u1", "u0", "a"), result("u2", "u1", "a"), result("u3", "u1", "a"), said("u4", "u3", "b")]
     found = resumed(mirrored, [a_write("a")], [a_write("b")])
