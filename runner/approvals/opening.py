@@ -59,10 +59,16 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
-    """How much may wait (L8). A contact's run gets less, so that it cannot crowd the owner out."""
+    """How much may wait (L8). Contacts get less, so that they cannot crowd the owner out.
+
+    Of what an agent, and all agents together, may have waiting the second half is for the owner's runs alone.
+    """
 
     per_run: int = 20
     per_contact_run: int = 3
+    per_agent: int = 20_000
+    overall: int = 40_000
+    per_minute: int = 60  #: calls that one run may put before a person within a minute, answered or not
     input_bytes: int = 256 * 1024
 
 
@@ -98,7 +104,7 @@ def open_turn(  # noqa: PLR0913 -- time, chance and limits come from above
     """
     opened: list[ApprovalRow | Refusal] = []
     for request in requests:
-        row = _over(conn, request, caps) or _bind(request, approval=ids(), nonce=nonces(), now=now)
+        row = _over(conn, request, caps, now) or _bind(request, approval=ids(), nonce=nonces(), now=now)
         opened.append(row if isinstance(row, Refusal) else _insert(conn, row, request, now))
     return tuple(opened)
 
@@ -136,14 +142,26 @@ def _bind(request: Request, *, approval: ApprovalId, nonce: str, now: float) -> 
     return _row(request, approval=approval, nonce=nonce, digests=(exact, whole), now=now)
 
 
-def _over(conn: Connection, request: Request, caps: Caps) -> Refusal | None:
+def _over(conn: Connection, request: Request, caps: Caps, now: float) -> Refusal | None:  # noqa: PLR0917
     if len(request.raw.encode("utf-8", "surrogatepass")) > caps.input_bytes:
         reason = f"refused: the input is larger than the {caps.input_bytes} bytes a person can review; make it smaller"
         return Refusal(call=request.call, code="too_large_to_review", reason=reason)
-    limit = caps.per_run if request.sender.kind is SenderKind.OWNER else caps.per_contact_run
-    if request.standing is None and rows.pending(conn, request.run) >= limit:
-        reason = f"refused: {limit} calls of this run already wait for a person; do not ask for more until they are answered"
-        return Refusal(call=request.call, code="limit", reason=reason)
+    too_many = _too_many(conn, request, caps, now) if request.standing is None else None
+    return None if too_many is None else Refusal(call=request.call, code="limit", reason=f"refused: {too_many}")
+
+
+def _too_many(conn: Connection, request: Request, caps: Caps, now: float) -> str | None:  # noqa: PLR0917
+    """Why nobody is asked about one call more; None where there is room."""
+    owners = request.sender.kind is SenderKind.OWNER
+    limit = caps.per_run if owners else caps.per_contact_run
+    if rows.pending(conn, request.run) >= limit:
+        return f"{limit} calls of this run already wait for a person; do not ask for more until they are answered"
+    if rows.count(conn, run=request.run, states=[*ApprovalState], since=now - 60) >= caps.per_minute:
+        return f"this run has asked for {caps.per_minute} calls within a minute; ask for the next one later"
+    share = 1 if owners else 2
+    for most, agent in ((caps.per_agent, request.agent), (caps.overall, None)):
+        if rows.count(conn, agent=agent, states={ApprovalState.PENDING}) >= most // share:
+            return "too many calls wait for a person on this host; do not ask for more until they are answered"
     return None
 
 

@@ -121,11 +121,22 @@ def pending(conn: Connection, run: RunId) -> int:
     return count(conn, run=run, states={ApprovalState.PENDING})
 
 
-def count(conn: Connection, *, run: RunId | None = None, states: Collection[ApprovalState]) -> int:
-    """How many approvals are in one of the states, of one run or of all."""
+def count(
+    conn: Connection,
+    *,
+    run: RunId | None = None,
+    agent: str | None = None,
+    states: Collection[ApprovalState],
+    since: float | None = None,
+) -> int:
+    """How many approvals are in one of the states, of one run, one agent or all; `since`: only those asked for after it."""
     query = select(func.count()).where(schema.approvals.c.state.in_(sorted(state.value for state in states)))
     if run is not None:
         query = query.where(schema.approvals.c.run == run)
+    if agent is not None:
+        query = query.where(schema.approvals.c.agent == agent)
+    if since is not None:
+        query = query.where(schema.approvals.c.created > since)
     return conn.execute(query).scalar_one()
 
 

@@ -10,7 +10,7 @@ from runner.approvals.opening import DENIED_BEFORE, EARLIER_NO
 from runner.digest import approval_digest, call_digest, digest_bytes, parse_strict
 from runner.lifecycle import ApprovalState
 from runner.model import ApprovalId, Digest, ResolvedPath, Sender, SenderKind
-from runner.store import ApprovalRow, Store, approvals, audit, calls
+from runner.store import ApprovalRow, Connection, Store, approvals, audit, calls
 from tests.helpers.stored import ANNA, DEFINITION, NOW, a_request, a_run, an_approval, fresh, queue
 
 PATHS = (ResolvedPath(asked="./out.txt", resolved=PurePosixPath("/workspace/out.txt")),)
@@ -206,3 +206,46 @@ def test_what_expired_or_was_approved_is_asked_again_and_a_standing_yes_stands(s
         (standing,) = queue(conn, a_request(conn, run, standing=ANNA))
         assert isinstance(standing, ApprovalRow)
         assert standing.state is ApprovalState.APPROVED
+
+
+def opened_with(conn: Connection, caps: Caps, *requests: Request, now: float = NOW) -> list[str]:
+    """What became of each request: its state, or why it was refused."""
+    found = open_turn(conn, requests, now=now, ids=lambda: ApprovalId(fresh("a")), nonces=lambda: fresh("n"), caps=caps)
+    return [row.reason if isinstance(row, Refusal) else row.state.value for row in found]
+
+
+@pytest.mark.parametrize("caps", [Caps(per_agent=4), Caps(overall=4)])
+def test_an_agent_and_the_whole_host_have_caps_of_which_half_is_the_owners(caps: Caps, store: Store) -> None:
+    """L8: over several runs, so that no cap of one run is met; a standing yes waits for nobody."""
+    with store.begin() as conn:
+        theirs = [a_request(conn, a_run(conn).id, sender=CONTACT) for _ in range(3)]
+        *waiting, refused = opened_with(conn, caps, *theirs)
+        assert (waiting, "too many calls wait" in refused) == (["pending", "pending"], True)
+        mine = [a_request(conn, a_run(conn).id) for _ in range(3)]
+        *waiting, refused = opened_with(conn, caps, *mine)
+        assert (waiting, "too many calls wait" in refused) == (["pending", "pending"], True)
+        standing = a_request(conn, a_run(conn).id, standing=ANNA)
+        assert opened_with(conn, caps, standing) == ["approved"]
+
+
+def test_one_agents_cap_is_not_anothers(store: Store) -> None:
+    """L8."""
+    with store.begin() as conn:
+        asked = [a_request(conn, a_run(conn).id, agent=agent) for agent in ("scribe", "scribe", "reader")]
+        first, second, other = opened_with(conn, Caps(per_agent=1), *asked)
+        assert (first, "too many" in second, other) == ("pending", True, "pending")
+
+
+def test_a_run_asks_only_so_much_in_a_minute_answered_or_not(store: Store) -> None:
+    """L8."""
+    with store.begin() as conn:
+        run = a_run(conn).id
+        caps = Caps(per_minute=2)
+        raws = [f'{{"file_path":"{number}"}}' for number in range(5)]
+        requests = [a_request(conn, run, raw=raw) for raw in raws]
+        assert opened_with(conn, caps, *requests[:2]) == ["pending", "pending"]
+        for row in approvals.list(conn, run=run):
+            deny(conn, row.id, who=ANNA, now=NOW)
+        (over,) = opened_with(conn, caps, requests[2], now=NOW + 59)
+        assert over.startswith("refused: this run has asked for 2 calls within a minute")
+        assert opened_with(conn, caps, requests[3], a_request(conn, a_run(conn).id), now=NOW + 60) == ["pending", "pending"]
