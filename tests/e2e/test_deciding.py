@@ -90,3 +90,20 @@ def test_an_agent_that_asks_again_for_what_was_denied_is_ended(supervisor: Super
     ended = supervisor.until(run, "replied", "failed")
     assert (ended["state"], "5 of its calls were denied" in ended["reason"]) == ("failed", True), ended
     assert (len(ended["calls"]), supervisor.queue(run), list(supervisor.cwd.iterdir())) == (5, [], [])
+
+
+def test_a_flood_of_calls_is_capped_and_the_model_is_told(supervisor: SupervisorProcess) -> None:
+    """L8: distinct arguments; what is over the cap is refused, nobody is asked about it."""
+    supervisor.script([write(f"{number}.txt", "x") for number in range(22)], [text("enough")])
+    supervisor.start()
+    supervisor.publish()
+    run = supervisor.send()
+    supervisor.until(run, "held")
+    waiting = supervisor.queue(run)
+    assert len(waiting) == 20
+    listed = supervisor.ask("approvals")
+    assert supervisor.run("deny", "--all-shown", listed["snapshot"]).returncode == 0
+    ended = supervisor.until(run, "replied", "failed")
+    assert (ended["state"], ended["reply"], len(ended["calls"])) == ("replied", "enough", 22)
+    assert all("already wait for a person" in call["outcome"] for call in ended["calls"][20:])
+    assert list(supervisor.cwd.iterdir()) == []
