@@ -44,10 +44,10 @@ TABLES = {
 JOBS = 2
 EXAMPLES = 25
 #: Processor time after which a mutant counts as noticed: it loops.
-CPU_SECONDS = 25
+CPU_SECONDS = 15
 #: Where hypothesis keeps a property's settings; decorating it a second time is refused.
 _SETTINGS = "_hypothesis_internal_use_settings"
-_OF_PATHS = re.compile(r"unit/paths/|test_paths_")
+_OF_PATHS = re.compile(r"unit/paths/|/test_paths_\w+\.py")
 _KEY = re.compile(r"^- `(.+)`", re.MULTILINE)
 
 
