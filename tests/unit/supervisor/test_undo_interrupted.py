@@ -10,12 +10,14 @@ import pytest
 
 from runner import approvals
 from runner.broker import PreImage
+from runner.broker.effects import _temporary
 from runner.errors import StoreError
 from runner.lifecycle import ApprovalState
 from runner.store import ApprovalRow
 from runner.supervisor import keepsakes
+from runner.supervisor.acts import order_of
 from runner.supervisor.undo import GOOD_FOR
-from tests.helpers.stored import BEN
+from tests.helpers.stored import ANNA, BEN
 from tests.unit.supervisor.acting import gate, held
 from tests.unit.supervisor.undoing import done, tree, undos
 from tests.unit.supervisor.world import World, play, write
@@ -105,5 +107,25 @@ def test_an_undo_that_was_asked_for_is_carried_out_by_the_next_start_while_it_is
         world.now += GOOD_FOR
         assert (await world.effects.carry_out(old.id)).state is _S.STALE
         assert sorted(tree(world.cwd)) == ["b.txt", "in.txt"]
+
+    play(tmp_path, scene)
+
+
+def test_what_a_kill_left_half_written_is_removed_by_the_next_start(tmp_path: Path) -> None:
+    """B9: beside the target, under the name that only this approval's write uses."""
+
+    async def scene(world: World) -> None:
+        _, (waiting,) = await held(world, write("in.txt", "agent's"))
+        with world.store.begin() as conn:
+            approvals.approve(conn, waiting.id, digest=waiting.approval_digest, who=ANNA, now=world.now)
+            begun = approvals.begin_effect(conn, waiting.id, now=world.now)
+        assert begun is not None
+        left = _temporary(order_of(begun, world.cwd))
+        assert left is not None
+        (world.cwd / left).write_text("agen")
+        found = await world.effects.find_out(begun, world.cwd)
+        assert (found.state, sorted(tree(world.cwd))) == (_S.APPROVED, ["in.txt"])
+        assert (await world.effects.carry_out(begun.id)).state is _S.DONE
+        assert (sorted(tree(world.cwd)), (world.cwd / "in.txt").read_text()) == (["in.txt"], "agent's")
 
     play(tmp_path, scene)
