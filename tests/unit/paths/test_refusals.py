@@ -69,6 +69,8 @@ def told(refusal: PathRefusal | None) -> tuple[str, str] | None:
         ("https://x", URL),
         ("c+.-9:/x", URL),
         ("/workspace/file:/x", URL),
+        ("/workspace/file:/x~", URL),
+        ("/workspace/~root/x", None),
         ("./https:/x", URL),
         ("a/file:x", None),
         ("9:/x", None),
