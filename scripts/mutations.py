@@ -97,7 +97,7 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
 def _slots(function: ast.FunctionDef) -> Iterator[_Slot]:
     """Every node of a body but its docstring and annotations, outermost first."""
     for position, statement in enumerate(function.body):
-        if not _is_docstring(statement):
+        if not _says_nothing(statement):
             yield _slot_in(function.body, position)
             yield from _slots_beneath(statement)
 
@@ -124,8 +124,9 @@ def _slot_of(parent: ast.AST, field: str) -> _Slot:
     return _Slot(lambda: getattr(parent, field), lambda node: setattr(parent, field, node))
 
 
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+def _says_nothing(node: ast.stmt) -> bool:
+    """A docstring, or the `...` of a protocol."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _ways(node: ast.AST) -> Iterator[ast.AST]:
