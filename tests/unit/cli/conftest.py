@@ -34,6 +34,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith(("RUNNER_", "XDG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")  # what a table says is tested here, not where its lines break
     monkeypatch.setenv("RUNNER_STATE_DIR", str(tmp_path / "state"))
     return tmp_path / "state"
 
