@@ -23,7 +23,17 @@ class OwnEngine:
         """Start it and wait until it answers."""
         folder = self._folder
         # In a network of its own: told to have no bridge, an engine removes the bridge of the machine's other engine too.
-        command = ["unshare", "--net", "dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec", "-H", self.host]
+        command = [
+            "unshare",
+            "--net",
+            "dockerd",
+            "--data-root",
+            f"{folder}/data",
+            "--exec-root",
+            f"{folder}/exec",
+            "-H",
+            self.host,
+        ]
         command += ["--pidfile", f"{folder}/pid", "--bridge=none", "--iptables=false"]
         with (folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
