@@ -14,7 +14,7 @@ from claude_agent_sdk import __version__ as sdk_version
 from claude_agent_sdk._cli_version import __cli_version__ as cli_version
 
 from runner.errors import ConfigurationError
-from runner.model import SERVER, WORKSPACE, Profile
+from runner.model import SERVER, Profile
 from runner.policy.catalogue import TOOLS, Place
 
 #: Linux refuses one argument over 128 KiB; the prompt and its fence rule must fit.
@@ -107,8 +107,3 @@ def environment() -> dict[str, str]:
         "DISABLE_TELEMETRY": "1",
         "DISABLE_ERROR_REPORTING": "1",
     }
-
-
-def workspace() -> str:
-    """The CLI's working directory inside the container."""
-    return str(WORKSPACE)

@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import dbos
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
 from dbos._serialization import DefaultSerializer
 
@@ -159,8 +158,3 @@ def _refuse_pickle() -> None:
 def _quiet() -> None:
     """DBOS logs a long traceback per cancelled workflow; its warnings still come through."""
     logging.getLogger("dbos").setLevel(logging.WARNING)
-
-
-def version() -> str:
-    """The installed DBOS version, for `status`."""
-    return str(getattr(dbos, "__version__", "3"))
