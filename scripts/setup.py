@@ -1,4 +1,4 @@
-"""Everything runner needs on this machine, in order: environment, engine, mmdebstrap, sandbox image; for its tests, Compose.
+"""Everything runner needs on this machine, in order: environment, engine, mmdebstrap, sandbox image; more for its tests.
 
 Owns the order and the question before an engine is installed. Idempotent: what is there and current is left alone.
 """
@@ -23,6 +23,7 @@ from scripts.progress import SetupError, done, run, say, step
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".setup"
 VENV = ROOT / ".venv"
+TEST_TOOLS = ("tmux", "faketime")
 NEEDS = 3 * 1024**3  #: bytes of disk for all of it, caches and temporary files included
 
 ANNOUNCEMENT = """\
@@ -41,7 +42,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/setup.sh", description="Prepare this machine and this clone for runner.")
     parser.add_argument("--yes", action="store_true", help="answer yes before an engine is installed (also: YES=1, CI=1)")
     parser.add_argument("--only-venv", action="store_true", help="the virtual environment and nothing else")
-    parser.add_argument("--for-tests", action="store_true", help="what the tests need besides: Docker Compose")
+    parser.add_argument("--for-tests", action="store_true", help="what the tests need besides: Docker Compose, tmux, faketime")
     options = parser.parse_args(arguments)
     yes = options.yes or machine.is_true(os.environ.get("YES")) or machine.is_true(os.environ.get("CI"))
     try:
@@ -57,7 +58,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _everything(*, yes: bool, for_tests: bool) -> None:
-    total = 5 if for_tests else 4
+    total = 6 if for_tests else 4
     answer = engine.ping(engine.address(os.environ))
     installs = not answer.alive and _must_install(answer)
     if installs:
@@ -75,6 +76,7 @@ def _everything(*, yes: bool, for_tests: bool) -> None:
     _build_image(4, total)
     if for_tests:
         _prepare_compose(5, total)
+        _prepare_test_tools(6, total)
 
 
 def _must_install(answer: engine.Answer) -> bool:
@@ -181,6 +183,18 @@ def _prepare_compose(number: int, total: int) -> None:
         done("installed", since=began)
     else:
         done("missing; those tests fail without it: sudo apt-get install -y --no-install-recommends docker-compose")
+
+
+def _prepare_test_tools(number: int, total: int) -> None:
+    step(number, total, "what tests drive: tmux (a real terminal), faketime (a clock that steps)")
+    if all(shutil.which(tool) for tool in TEST_TOOLS):
+        done("installed")
+    elif machine.can_install():
+        began = time.monotonic()
+        machine.install([*TEST_TOOLS], logs=LOGS)
+        done("installed", since=began)
+    else:
+        done(f"missing; those tests fail without them: sudo apt-get install -y --no-install-recommends {' '.join(TEST_TOOLS)}")
 
 
 def _build_image(number: int, total: int) -> None:

@@ -135,3 +135,29 @@ def test_compose_is_installed_for_the_tests_only_where_none_is(
     setup._prepare_compose(5, 5)
     assert asked == installed
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("there", "root", "installed", "said"),
+    [
+        (True, False, [], "installed"),
+        (False, True, ["tmux", "faketime"], "installed"),
+        (False, False, [], "sudo apt-get install -y --no-install-recommends tmux faketime"),
+    ],
+)
+def test_what_tests_drive_is_installed_where_one_of_them_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    there: bool,
+    root: bool,
+    installed: list[str],
+    said: str,
+) -> None:
+    on_a_machine(monkeypatch, root=root, debian=True, dockerd=True)
+    monkeypatch.setattr(shutil, "which", lambda tool: f"/usr/bin/{tool}" if there or tool == "tmux" else None)
+    asked: list[str] = []
+    monkeypatch.setattr(machine, "install", lambda packages, logs: asked.extend(packages))
+    setup._prepare_test_tools(6, 6)
+    assert asked == installed
+    assert said in capsys.readouterr().err
