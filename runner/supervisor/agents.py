@@ -20,7 +20,7 @@ from runner.profiles.examples import EmptyDirectory
 from runner.sandbox.view import holds_anything
 from runner.store import ApprovalRow, Choices, Connection, ProfileRow, Store, VerdictRow, choices, profiles, verdicts
 from runner.store import approvals as rows
-from runner.supervisor.effects import Also
+from runner.supervisor.intent import Also
 from runner.supervisor.progress import Clock
 
 

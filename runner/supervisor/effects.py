@@ -1,4 +1,4 @@
-"""From a person's yes to a recorded outcome: approve, decide again, write the intent, act once, record (invariants 3, 4).
+"""From a person's yes to a recorded outcome: look, write yes and intent, act once, record (invariants 3, 4).
 
 Runs in the supervisor's own task. Nothing a container does starts, stops, orders or repeats what happens here (invariant 13);
 neither does a client that hangs up.
@@ -14,25 +14,23 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from runner import approvals
 from runner.approvals import Approver
-from runner.broker import UNDO, Effect, Impossible, PreImage
+from runner.broker import UNDO, Impossible
 from runner.errors import ApprovalExpiredError, NotAllowedError, StoreError
-from runner.lifecycle import ApprovalEvent, ApprovalState
+from runner.lifecycle import ApprovalState
 from runner.model import ApprovalId, Digest, Profile, RunId
 from runner.profiles import from_json
-from runner.store import ApprovalRow, Choices, Connection, Store, choices, profiles
+from runner.store import ApprovalRow, Connection, Store, profiles
 from runner.store import approvals as rows
 from runner.supervisor import keepsakes
-from runner.supervisor.acts import Found, act, find, pre_image, show, undoes
+from runner.supervisor.acts import act, find, pre_image, show, undoes
 from runner.supervisor.changes import Changes
 from runner.supervisor.contexts import Contexts
 from runner.supervisor.doubts import BLOCKED, Doubt, Looked, doubt_about
+from runner.supervisor.intent import Also, Intents, Ready, Step, Yes
 from runner.supervisor.live import Live
-from runner.supervisor.progress import Clock, Enqueue, advance
+from runner.supervisor.progress import Clock, Enqueue
 
-#: Something that belongs to a decision and is written in its transaction: a verdict saved with it (R144).
-Also: TypeAlias = Callable[[Connection, ApprovalRow], object]
 Opening: TypeAlias = Callable[[Connection], ApprovalRow]
 
 
@@ -53,6 +51,7 @@ class Effects:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._intents = Intents(clock=parts.clock, enqueue=parts.enqueue)
         self._locks: WeakValueDictionary[RunId, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[ApprovalRow]] = set()
         self._left: set[ApprovalId] = set()  #: what the database did not take down
@@ -66,7 +65,8 @@ class Effects:
             ApprovalError: It cannot be decided, or not with this digest.
             NotAllowedError: The owner has blocked the tool since (R109); the call goes on waiting.
         """
-        return await self._to_its_end(approval, self._approve(approval, digest=digest, who=who, reason=reason, also=also))
+        yes = Yes(approval=approval, digest=digest, who=who, reason=reason, also=also)
+        return await self._to_its_end(approval, self._approve(yes))
 
     async def deny(self, approval: ApprovalId, *, who: Approver, reason: str | None, also: Also | None = None) -> ApprovalRow:
         """Say no; the agent is told. `also` is written with the no, or not at all.
@@ -75,7 +75,7 @@ class Effects:
             ApprovalError: It cannot be decided.
         """
         try:
-            row = await self._parts.store.call(self._deny, approval, who=who, reason=reason, also=also)
+            row = await self._parts.store.call(self._intents.deny, approval, who=who, reason=reason, also=also)
         except ApprovalExpiredError:
             await self.go_on(approval)
             raise
@@ -88,13 +88,13 @@ class Effects:
         Raises:
             RunnerError: There is nothing to settle.
         """
-        row = await self._parts.store.call(self._settle, approval, happened=happened, who=who, reason=reason)
+        row = await self._parts.store.call(self._intents.settle, approval, happened=happened, who=who, reason=reason)
         self._parts.changes.ring()
         return row
 
     async def expire(self) -> tuple[ApprovalRow, ...]:
         """End every approval whose deadline has come (L2) or whose yes is too old (L3); its run goes on with that answer."""
-        ended, unused = await self._parts.store.call(self._expire)
+        ended, unused = await self._parts.store.call(self._intents.expire)
         if ended or unused:
             self._parts.changes.ring()
         return ended
@@ -115,7 +115,7 @@ class Effects:
             release: One that did not happen is approved again, to be carried out; else it has failed.
         """
         found = await asyncio.to_thread(find, row, cwd, release=release)
-        ended = await self._parts.store.call(self._record_found, row, found)
+        ended = await self._parts.store.call(self._intents.record_found, row, found)
         self._parts.changes.ring()
         return ended
 
@@ -151,59 +151,69 @@ class Effects:
         if isinstance(error, StoreError):
             self._left.add(approval)
 
-    async def _approve(
-        self, approval: ApprovalId, *, digest: Digest, who: Approver, reason: str | None, also: Also | None
-    ) -> ApprovalRow:
-        waiting = await self._parts.store.query(rows.get, approval)
-        if waiting.state is ApprovalState.PENDING:
-            await self.refuse_blocked(waiting)
+    async def _approve(self, yes: Yes) -> ApprovalRow:
+        before = await self._parts.store.query(rows.get, yes.approval)
+        lock = self._lock(before.run)
+        at_once = before.state is ApprovalState.PENDING and not lock.locked()
         try:
-            await self._parts.store.call(self._say_yes, approval, digest=digest, who=who, reason=reason, also=also)
+            if at_once:
+                async with lock:
+                    return await self._to_outcome(before, yes)
+            if before.state is ApprovalState.PENDING:
+                await self.refuse_blocked(before)
+            # Another effect of the run is under way: the yes is on record now, its effect waits for its turn (B7).
+            await self._parts.store.call(self._intents.say_yes, yes)
         except ApprovalExpiredError:
-            await self.go_on(approval)
+            await self.go_on(yes.approval)
             raise
-        return await self._carry_out(approval)
+        return await self._carry_out(yes.approval)
 
     async def refuse_blocked(self, row: ApprovalRow) -> None:
         """Refuse a yes to a call of a tool that the owner has blocked since (R109); it goes on waiting."""
-        doubt = (await self._look(row, await self._profile(row))).doubt
-        if doubt is not None and doubt.rule == BLOCKED:
-            raise NotAllowedError(
-                f"cannot approve {row.id}: the owner blocked {row.tool} for {row.agent}",
-                resolution=f"runner deny {row.id}, or take the block back: runner tools reset {row.agent} {row.tool}",
-            )
+        _refuse_blocked(row, (await self._look(row, await self._profile(row))).doubt)
 
     async def go_on(self, approval: ApprovalId) -> None:
         """A decision that came too late has ended the call itself: its run must hear of it."""
         row = await self._parts.store.query(rows.get, approval)
-        await self._parts.store.call(self._advance, row.run)
+        await self._parts.store.call(self._intents.advance, row.run)
         self._parts.changes.ring()
+
+    def _lock(self, run: RunId) -> asyncio.Lock:
+        return self._locks.setdefault(run, asyncio.Lock())
 
     async def _carry_out(self, approval: ApprovalId, opening: Opening | None = None) -> ApprovalRow:
         store = self._parts.store
         if opening is not None:
             await store.call(opening)
         before = await store.query(rows.get, approval)
-        async with self._locks.setdefault(before.run, asyncio.Lock()):  # B7
-            profile = await self._profile(before)
-            row = None
-            while row is None:
-                doubt, chosen = await self._look(before, profile)
-                if doubt is not None:
-                    row = await store.call(self._go_stale, before, doubt)
-                else:
-                    row = await self._act(before, profile.cwd, chosen)
+        async with self._lock(before.run):  # B7
+            return await self._to_outcome(before, None)
+
+    async def _to_outcome(self, before: ApprovalRow, yes: Yes | None) -> ApprovalRow:
+        """From a look to what came of it, alone in its run; `yes` is said with what the look leads to, or refused."""
+        profile = await self._profile(before)
+        step = await self._look_and_begin(before, profile, yes)
+        while step is None:  # the owner chose otherwise between the look and the beginning
+            again = await self._parts.store.query(rows.get, before.id)
+            step = await self._look_and_begin(again, profile, yes)
+        row = await self._perform(step.row, profile.cwd) if step.ours else step.row
         self._parts.changes.ring()
         return row
 
-    async def _act(self, before: ApprovalRow, cwd: Path, chosen: Choices) -> ApprovalRow | None:
-        """Begin and act; None when the owner chose otherwise between the look and the beginning: look again."""
-        image = await asyncio.to_thread(pre_image, before, cwd)
-        if isinstance(image, Impossible):
-            return await self._parts.store.call(self._go_stale, before, Doubt(rule="pre_image", says=image.reason))
-        begun = await self._parts.store.call(self._begin, before, chosen, image=image)
-        if begun is None or begun.state is not ApprovalState.EXECUTING:
-            return begun
+    async def _look_and_begin(self, before: ApprovalRow, profile: Profile, yes: Yes | None) -> Step | None:
+        """Begin what nothing speaks against, once; None when it is to be looked at again."""
+        store, (doubt, chosen) = self._parts.store, await self._look(before, profile)
+        if yes is not None:
+            _refuse_blocked(before, doubt)
+        if doubt is None:
+            image = await asyncio.to_thread(pre_image, before, profile.cwd)
+            if not isinstance(image, Impossible):
+                return await store.call(self._intents.begin, Ready(row=before, chosen=chosen, image=image), yes)
+            doubt = Doubt(rule="pre_image", says=image.reason)
+        return await store.call(self._intents.go_stale, before, doubt, yes)
+
+    async def _perform(self, begun: ApprovalRow, cwd: Path) -> ApprovalRow:
+        """Act once on what this caller has begun, and put on record what came of it."""
         restores = await self._parts.store.query(keepsakes.kept, undoes(begun)) if begun.tool == UNDO else None
         try:
             effect = await asyncio.to_thread(act, begun, cwd, restores=restores)
@@ -215,7 +225,7 @@ class Effects:
             raise
         # Shown before it is recorded: from then on the agent may be told, and look.
         await asyncio.to_thread(show, self._parts.live.get(begun.run), effect.changed)
-        return await self._parts.store.call(self._record, begun, effect)
+        return await self._parts.store.call(self._intents.record, begun, effect)
 
     async def _profile(self, row: ApprovalRow) -> Profile:
         stored = await self._parts.store.query(profiles.get, row.profile_digest)
@@ -226,72 +236,10 @@ class Effects:
         chosen = await asyncio.to_thread(contexts.chosen, row.agent)
         return Looked(await asyncio.to_thread(doubt_about, row, profile, chosen, contexts=contexts), chosen)
 
-    def _begin(self, conn: Connection, row: ApprovalRow, chosen: Choices, *, image: PreImage | None) -> ApprovalRow | None:
-        if choices.of_agent(conn, row.agent) != chosen:
-            return None
-        begun = approvals.begin_effect(conn, row.id, now=self._parts.clock())
-        if begun is None:
-            self._advance(conn, row.run)
-        elif image is not None:
-            keepsakes.keep(conn, row.id, image)
-        return begun or rows.get(conn, row.id)
 
-    def _record(self, conn: Connection, row: ApprovalRow, effect: Effect) -> ApprovalRow:
-        now = self._parts.clock()
-        match effect.state:
-            case "done":
-                ended = approvals.finish_effect(conn, row.id, event=ApprovalEvent.SUCCEED, outcome=effect.outcome, now=now)
-            case "failed":
-                ended = approvals.finish_effect(conn, row.id, event=ApprovalEvent.FAIL, outcome=effect.outcome, now=now)
-            case "stale":
-                approvals.finish_effect(conn, row.id, event=ApprovalEvent.NOT_HAPPENED, outcome=effect.outcome, now=now)
-                ended = approvals.stale(conn, row.id, effect.outcome, now)
-        self._advance(conn, row.run)
-        return ended
-
-    def _record_found(self, conn: Connection, row: ApprovalRow, found: Found) -> ApprovalRow:
-        ended = approvals.finish_effect(conn, row.id, event=found.event, outcome=found.outcome, now=self._parts.clock())
-        self._advance(conn, row.run)
-        return ended
-
-    def _go_stale(self, conn: Connection, row: ApprovalRow, doubt: Doubt) -> ApprovalRow:
-        now = rows.get(conn, row.id)
-        if now.state is ApprovalState.APPROVED:
-            now = approvals.stale(conn, row.id, doubt.says, self._parts.clock(), told=doubt.told)
-        self._advance(conn, row.run)
-        return now
-
-    def _say_yes(  # noqa: PLR0913 -- one decision, whole
-        self, conn: Connection, approval: ApprovalId, *, digest: Digest, who: Approver, reason: str | None, also: Also | None
-    ) -> ApprovalRow:
-        row = approvals.approve(conn, approval, digest=digest, who=who, reason=reason, now=self._parts.clock())
-        if also is not None:
-            also(conn, row)
-        return row
-
-    def _deny(
-        self, conn: Connection, approval: ApprovalId, *, who: Approver, reason: str | None, also: Also | None
-    ) -> ApprovalRow:
-        row = approvals.deny(conn, approval, who=who, reason=reason, now=self._parts.clock())
-        if also is not None:
-            also(conn, row)
-        self._advance(conn, row.run)
-        return row
-
-    def _settle(
-        self, conn: Connection, approval: ApprovalId, *, happened: bool, who: Approver, reason: str | None
-    ) -> ApprovalRow:
-        now = self._parts.clock()
-        row = approvals.settle(conn, approval, happened=happened, who=who, reason=reason, now=now)
-        self._advance(conn, row.run)
-        return row
-
-    def _expire(self, conn: Connection) -> tuple[tuple[ApprovalRow, ...], tuple[ApprovalRow, ...]]:
-        now = self._parts.clock()
-        ended, unused = approvals.expire_due(conn, now), approvals.end_unused(conn, now)
-        for run in {row.run for row in (*ended, *unused)}:
-            self._advance(conn, run)
-        return ended, unused
-
-    def _advance(self, conn: Connection, run: RunId) -> None:
-        advance(conn, run, now=self._parts.clock(), enqueue=self._parts.enqueue)
+def _refuse_blocked(row: ApprovalRow, doubt: Doubt | None) -> None:
+    if doubt is not None and doubt.rule == BLOCKED:
+        raise NotAllowedError(
+            f"cannot approve {row.id}: the owner blocked {row.tool} for {row.agent}",
+            resolution=f"runner deny {row.id}, or take the block back: runner tools reset {row.agent} {row.tool}",
+        )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runner import approvals
 from runner.errors import (
     ApprovalExpiredError,
     DigestMismatchError,
@@ -15,8 +17,7 @@ from runner.errors import (
 )
 from runner.lifecycle import ApprovalState, RunEvent, RunState
 from runner.model import Attempt, Digest
-from runner.store import ApprovalRow, audit, runs
-from runner.supervisor import effects as room
+from runner.store import ApprovalRow, Store, audit, runs
 from runner.supervisor.live import LiveSegment
 from tests.helpers.stored import ANNA
 from tests.unit.supervisor.acting import entered, gate, held
@@ -43,6 +44,59 @@ def test_a_yes_is_carried_out_at_once_and_recorded(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
+def test_a_yes_and_its_intent_are_one_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B8: nothing can come between the two, and one wait for the disk is saved."""
+    commits: list[tuple[str, ...]] = []
+    monkeypatch.setattr(
+        "tests.helpers.stored.Store",
+        partial(Store, watch=lambda when, events: commits.append(tuple(events)) if when == "after" else None),
+    )
+
+    async def scene(world: World) -> None:
+        _, (waiting,) = await held(world)
+        commits.clear()
+        await world.approve(waiting)
+
+    play(tmp_path, scene)
+    assert [events[:2] for events in commits] == [
+        ("approval.approve", "approval.execute"),
+        ("approval.succeed", "call.outcome"),
+    ]
+
+
+def test_a_yes_waits_for_no_other_effect_of_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B7: the yes is on record at once; its effect waits until the other one has ended."""
+
+    async def scene(world: World) -> None:
+        _, (first, second) = await held(world, write("a.txt", "A"), write("b.txt", "B"))
+        one = gate(world, monkeypatch, is_open=False)
+        tasks = [asyncio.create_task(world.approve(first))]
+        await entered(one)
+        tasks.append(asyncio.create_task(world.approve(second)))
+        await settled(lambda: world.approval(second.id).state is _S.APPROVED)
+        assert not (world.cwd / "b.txt").exists()
+        one.before.set()
+        assert states(await asyncio.gather(*tasks)) == [_S.DONE, _S.DONE]
+        assert one.most == 1
+
+    play(tmp_path, scene)
+
+
+def test_what_somebody_else_began_is_not_performed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B8: an effect that was begun and not recorded is for whoever looks at the disk."""
+
+    async def scene(world: World) -> None:
+        _, (waiting,) = await held(world)
+        spy = gate(world, monkeypatch)
+        with world.store.begin() as conn:
+            approvals.approve(conn, waiting.id, digest=waiting.approval_digest, who=ANNA, now=world.now)
+            approvals.begin_effect(conn, waiting.id, now=world.now)
+        assert (await world.effects.carry_out(waiting.id)).state is _S.EXECUTING
+        assert spy.seen == []
+
+    play(tmp_path, scene)
+
+
 def test_executing_is_on_record_before_the_effect_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Invariant 4, B8: read by another connection, so committed."""
 
@@ -56,7 +110,7 @@ def test_executing_is_on_record_before_the_effect_begins(tmp_path: Path, monkeyp
 
 
 def test_an_intent_that_cannot_be_written_means_no_effect(tmp_path: Path) -> None:
-    """A3: a full disk before the release."""
+    """A3: a full disk before the release; the yes is refused with it, and can be said again."""
 
     async def scene(world: World) -> None:
         _, (waiting,) = await held(world)
@@ -67,11 +121,13 @@ def test_an_intent_that_cannot_be_written_means_no_effect(tmp_path: Path) -> Non
             )
         with pytest.raises(StoreError, match="disk is full"):
             await world.approve(waiting)
-        assert world.approval(waiting.id).state is _S.APPROVED
+        assert world.approval(waiting.id).state is _S.PENDING
         assert not (world.cwd / "a.txt").exists()
         with world.store.begin() as conn:
             conn.exec_driver_sql("DROP TRIGGER full")
         await world.effects.take_up()
+        assert world.approval(waiting.id).state is _S.PENDING
+        await world.approve(waiting)
         assert world.approval(waiting.id).state is _S.DONE
         assert (world.cwd / "a.txt").read_text() == "A"
 
@@ -115,13 +171,13 @@ def test_an_effect_shows_in_the_live_snapshot_before_it_is_on_record(tmp_path: P
         snapshot.mkdir()
         world.live.add(LiveSegment(attempt=Attempt(row.id, 0, 0), snapshot=snapshot))
         seen: list[bool] = []
-        record = room.approvals.finish_effect
+        record = approvals.finish_effect
 
         def look(*arguments: Any, **more: Any) -> ApprovalRow:
             seen.append((snapshot / "a.txt").exists())
             return record(*arguments, **more)
 
-        monkeypatch.setattr(room.approvals, "finish_effect", look)
+        monkeypatch.setattr(approvals, "finish_effect", look)
         await world.approve(waiting)
         assert seen == [True]
         assert (snapshot / "a.txt").read_text() == "A"

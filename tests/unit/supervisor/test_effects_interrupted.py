@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from runner import approvals
 from runner.errors import (
     AlreadyDecidedError,
     ApprovalError,
 )
 from runner.lifecycle import ApprovalState, RunState
 from runner.store import ApprovalRow, RunRow
-from runner.supervisor import effects as room
 from runner.supervisor.endings import End, Ending
 from tests.helpers.stored import ANNA, BEN
 from tests.unit.supervisor.acting import entered, gate, held
@@ -159,8 +159,8 @@ async def executing(world: World, *uses: object) -> tuple[RunRow, ApprovalRow]:
     """A call whose effect was begun and never recorded: what a crash leaves."""
     row, (waiting,) = await held(world, *uses)
     with world.store.begin() as conn:
-        room.approvals.approve(conn, waiting.id, digest=waiting.approval_digest, who=ANNA, now=world.now)
-        begun = room.approvals.begin_effect(conn, waiting.id, now=world.now)
+        approvals.approve(conn, waiting.id, digest=waiting.approval_digest, who=ANNA, now=world.now)
+        begun = approvals.begin_effect(conn, waiting.id, now=world.now)
     assert begun is not None
     return row, begun
 

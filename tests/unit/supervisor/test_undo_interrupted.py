@@ -59,7 +59,7 @@ def test_a_pre_image_that_cannot_be_kept_means_no_effect(tmp_path: Path) -> None
             )
         with pytest.raises(StoreError, match="disk is full"):
             await world.approve(waiting)
-        assert (world.approval(waiting.id).state, (world.cwd / "a.txt").exists()) == (_S.APPROVED, False)
+        assert (world.approval(waiting.id).state, (world.cwd / "a.txt").exists()) == (_S.PENDING, False)
 
     play(tmp_path, scene)
 

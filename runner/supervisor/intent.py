@@ -1,0 +1,163 @@
+"""The transactions around a decision and its effect: each is whole or not at all, and what a run does next is part of it.
+
+A yes and the intent of its effect are one transaction where nothing else of the run is under way (invariants 3, 4): a disk that
+takes no intent takes no yes either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from runner import approvals
+from runner.approvals import Approver
+from runner.broker import Effect, PreImage
+from runner.lifecycle import ApprovalEvent, ApprovalState
+from runner.model import ApprovalId, Digest, RunId
+from runner.store import ApprovalRow, Choices, Connection, choices
+from runner.store import approvals as rows
+from runner.supervisor import keepsakes
+from runner.supervisor.acts import Found
+from runner.supervisor.doubts import Doubt
+from runner.supervisor.progress import Clock, Enqueue, advance
+
+#: Something that belongs to a decision and is written in its transaction: a verdict saved with it (R144).
+Also: TypeAlias = Callable[[Connection, ApprovalRow], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yes:
+    """A person's yes to what they were shown; `also` is written with it, or not at all."""
+
+    approval: ApprovalId
+    digest: Digest
+    who: Approver
+    reason: str | None
+    also: Also | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """An approval about which there is no doubt: as it was looked at, by which choices, and what it is about to write over."""
+
+    row: ApprovalRow
+    chosen: Choices
+    image: PreImage | None
+
+
+class Step(NamedTuple):
+    """What a look led to; only where the intent is `ours` may the row's effect be performed, by whoever got this."""
+
+    row: ApprovalRow
+    ours: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intents:
+    """Writes what is decided, begun and found out."""
+
+    clock: Clock
+    enqueue: Enqueue
+
+    def say_yes(self, conn: Connection, yes: Yes) -> ApprovalRow:
+        """Put a yes on record.
+
+        Raises:
+            ApprovalError: It cannot be approved, or not with this digest.
+        """
+        row = approvals.approve(conn, yes.approval, digest=yes.digest, who=yes.who, reason=yes.reason, now=self.clock())
+        if yes.also is not None:
+            yes.also(conn, row)
+        return row
+
+    def begin(self, conn: Connection, ready: Ready, yes: Yes | None) -> Step | None:
+        """Write the intent, after the yes where that is still to be said.
+
+        Returns:
+            None, and nothing is written: the owner chose otherwise since the look, so look again.
+
+        Raises:
+            ApprovalError: The yes was refused.
+        """
+        row = ready.row
+        if choices.of_agent(conn, row.agent) != ready.chosen:
+            return None
+        if yes is not None:
+            self.say_yes(conn, yes)
+        begun = approvals.begin_effect(conn, row.id, now=self.clock())
+        if begun is None:
+            self.advance(conn, row.run)
+        elif ready.image is not None:
+            keepsakes.keep(conn, row.id, ready.image)
+        return Step(begun or rows.get(conn, row.id), ours=begun is not None)
+
+    def go_stale(self, conn: Connection, row: ApprovalRow, doubt: Doubt, yes: Yes | None) -> Step:  # noqa: PLR0917 -- for `call`
+        """End an approved call that is not carried out after all, after the yes where that is still to be said.
+
+        Raises:
+            ApprovalError: The yes was refused.
+        """
+        now = rows.get(conn, row.id) if yes is None else self.say_yes(conn, yes)
+        if now.state is ApprovalState.APPROVED:
+            now = approvals.stale(conn, row.id, doubt.says, self.clock(), told=doubt.told)
+        self.advance(conn, row.run)
+        return Step(now, ours=False)
+
+    def record(self, conn: Connection, row: ApprovalRow, effect: Effect) -> ApprovalRow:
+        """Put on record what an effect did."""
+        now = self.clock()
+        match effect.state:
+            case "done":
+                ended = approvals.finish_effect(conn, row.id, event=ApprovalEvent.SUCCEED, outcome=effect.outcome, now=now)
+            case "failed":
+                ended = approvals.finish_effect(conn, row.id, event=ApprovalEvent.FAIL, outcome=effect.outcome, now=now)
+            case "stale":
+                approvals.finish_effect(conn, row.id, event=ApprovalEvent.NOT_HAPPENED, outcome=effect.outcome, now=now)
+                ended = approvals.stale(conn, row.id, effect.outcome, now)
+        self.advance(conn, row.run)
+        return ended
+
+    def record_found(self, conn: Connection, row: ApprovalRow, found: Found) -> ApprovalRow:
+        """Put on record what the disk says of an effect that was interrupted (B9)."""
+        ended = approvals.finish_effect(conn, row.id, event=found.event, outcome=found.outcome, now=self.clock())
+        self.advance(conn, row.run)
+        return ended
+
+    def deny(
+        self, conn: Connection, approval: ApprovalId, *, who: Approver, reason: str | None, also: Also | None
+    ) -> ApprovalRow:
+        """Put a no on record.
+
+        Raises:
+            ApprovalError: It cannot be decided.
+        """
+        row = approvals.deny(conn, approval, who=who, reason=reason, now=self.clock())
+        if also is not None:
+            also(conn, row)
+        self.advance(conn, row.run)
+        return row
+
+    def settle(
+        self, conn: Connection, approval: ApprovalId, *, happened: bool, who: Approver, reason: str | None
+    ) -> ApprovalRow:
+        """Put on record what a person found of an effect in doubt.
+
+        Raises:
+            RunnerError: There is nothing to settle.
+        """
+        row = approvals.settle(conn, approval, happened=happened, who=who, reason=reason, now=self.clock())
+        self.advance(conn, row.run)
+        return row
+
+    def expire(self, conn: Connection) -> tuple[tuple[ApprovalRow, ...], tuple[ApprovalRow, ...]]:
+        """End what is past its deadline (L2), and what was approved and not begun (L3)."""
+        now = self.clock()
+        ended, unused = approvals.expire_due(conn, now), approvals.end_unused(conn, now)
+        for run in {row.run for row in (*ended, *unused)}:
+            self.advance(conn, run)
+        return ended, unused
+
+    def advance(self, conn: Connection, run: RunId) -> None:
+        """Let the run go on where none of its calls waits any more."""
+        advance(conn, run, now=self.clock(), enqueue=self.enqueue)
