@@ -24,6 +24,7 @@ from runner.gateway.listener import Listener
 from runner.gateway.refusals import DESK_REFUSED, RequestRefusedError, UpstreamError, clean, status_for_cli
 from runner.gateway.reply import PING, Reply
 from runner.gateway.request import ModelRequest, allowed_betas, read_request
+from runner.gateway.tags import quiet_results
 from runner.gateway.values import GatewayLimits, Handover, ModelTurn, Reference, TurnDesk, Upstream
 from runner.model import Usage
 
@@ -144,7 +145,7 @@ class Gateway:
 
     async def _count(self, exchange: Exchange) -> None:
         request = await self._read(exchange)
-        self._history.restore(request.body["messages"])
+        self._rewrite(request)
         tokens = await self._upstream.count_tokens(request.body, betas=self._betas(exchange))
         await exchange.answer(200, {"input_tokens": tokens})
 
@@ -152,7 +153,7 @@ class Gateway:
         request = await self._read(exchange)
         await self._ask(self._desk.check_results(request.results))
         await self._ask(self._desk.open_request(), seal=False)
-        self._history.restore(request.body["messages"])
+        self._rewrite(request)
         work = asyncio.ensure_future(self._forward(exchange, request))
         gone = asyncio.ensure_future(exchange.gone())
         try:
@@ -164,6 +165,11 @@ class Gateway:
             work.cancel()
             gone.cancel()
             await asyncio.gather(work, gone, return_exceptions=True)
+
+    def _rewrite(self, request: ModelRequest) -> None:
+        """The conversation as the model is to see it: its own words back, and no tool result in the harness's voice."""
+        self._history.restore(request.body["messages"])
+        quiet_results(request.body["messages"])
 
     async def _forward(self, exchange: Exchange, request: ModelRequest) -> None:
         reply = Reply(self._limits)

@@ -1,0 +1,58 @@
+"""Take the CLI's own voice out of tool results: a file may not speak as the harness does (design.md §8, §2.4).
+
+The CLI puts `<system-reminder>` and the like into tool results itself, and the model is used to obeying them. What a tool
+returned cannot be told apart from them here, so the mark is broken in both: the words stay, the tag does not. The same text
+always becomes the same text, so that the provider's prompt cache holds.
+"""
+
+from __future__ import annotations
+
+import re
+
+from runner.model import Json
+
+#: Tags in which the CLI, or this product, addresses the model.
+NAMES = (
+    *("antml:[a-z_]+", "bash-input", "bash-stderr", "bash-stdout", "cc-memory", "command-args", "command-contents"),
+    *("command-message", "command-name", "cross_session_messages_rule", "fast_mode_info", "function_calls"),
+    *("function_results?", "functions?", "ide_diagnostics", "ide_opened_file", "ide_selection", "invoke"),
+    *("local-command-caveat", "local-command-stderr", "local-command-stdout", "mcp-server-note", "new-diagnostics"),
+    *("pasted_content", "persisted-output", "post-tool-use-hook", "session-start-hook", "subagent_hand_back"),
+    *("system", "system-note", "system-reminder", "system_reminder", "task-notification", "tool_result", "tool_use"),
+    *("tool_use_error", "total_tokens", "untrusted", "user-memory-input", "user-prompt-submit-hook"),
+)
+_TAG = re.compile(rf"<(?=[\s/\\]*(?:{'|'.join(NAMES)})(?![\w-]))", re.IGNORECASE)
+
+
+def without_tags(text: str) -> str:
+    """The text with the opening bracket of every such tag written as `&lt;`."""
+    return _TAG.sub("&lt;", text)
+
+
+def quiet_results(messages: Json) -> None:
+    """Break these tags in every tool result of a re-built request, in place."""
+    for message in messages if isinstance(messages, list) else []:
+        content = message["content"] if isinstance(message, dict) else None
+        for block in content if isinstance(content, list) else []:
+            if isinstance(block, dict) and block["type"] == "tool_result" and "content" in block:
+                block["content"] = _quiet(block["content"])
+
+
+def _quiet(content: Json) -> Json:
+    if isinstance(content, str):
+        return without_tags(content)
+    for part in content if isinstance(content, list) else []:
+        if isinstance(part, dict) and part["type"] == "text":
+            part["text"] = without_tags(str(part["text"]))
+        elif isinstance(part, dict) and part["type"] == "document":
+            _quiet_document(part)
+    return content
+
+
+def _quiet_document(part: dict[str, Json]) -> None:
+    for key in ("title", "context"):
+        if key in part:
+            part[key] = without_tags(str(part[key]))
+    source = part["source"]
+    if isinstance(source, dict) and source["type"] == "text":
+        source["data"] = without_tags(str(source["data"]))
