@@ -24,6 +24,7 @@ from runner.supervisor.changes import Changes
 from runner.supervisor.entries import Entry, Phase
 from runner.supervisor.ledger import Ledger
 from runner.supervisor.proposals import NOT_OFFERED, Proposal, as_strict_as_its_twins, propose
+from runner.supervisor.results import contradicts
 
 #: Calls the model never made that a container may ask for before it is killed.
 MAX_STRAYS = 20
@@ -123,12 +124,7 @@ class Desk:
             if any(entry.in_container or entry.decision.rule in NOT_OFFERED for entry in entries):
                 await self._ledger.note_result(entries[0].call, is_error=result.is_error)
                 continue
-            told = [entry.told for entry in entries if entry.told is not None]
-            if (
-                entries
-                and not result.is_error
-                and result.text.removesuffix("\n") not in [text.removesuffix("\n") for text in told]
-            ):
+            if entries and contradicts(result, entries):
                 raise self._end("cannot trust the agent: it reports an outcome that is not on record")
 
     # --- the transcript's side ----------------------------------------------------------------------------------------
@@ -169,7 +165,7 @@ class Desk:
         if delivered is None:
             entry.phase, entry.again = Phase.CONFIRMED, again
             return Outcome(text="refused: this call has no outcome to tell; nothing was done", is_error=True)
-        entry.told = delivered.text
+        entry.told, entry.told_error = delivered.text, delivered.is_error
         return Outcome(text=delivered.text, is_error=delivered.is_error)
 
     # --- inside -------------------------------------------------------------------------------------------------------
@@ -252,7 +248,7 @@ class Desk:
         return answer
 
     def _refuse(self, entry: Entry, reason: str) -> Answer:
-        entry.phase = Phase.CLOSED
+        entry.phase, entry.told, entry.told_error = Phase.CLOSED, reason, True
         return Answer(allowed=False, reason=reason)
 
     async def _stray(self, name: str, arguments: Mapping[str, Json]) -> Answer:

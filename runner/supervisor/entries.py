@@ -29,5 +29,6 @@ class Entry:
     decision: Decision
     approval: ApprovalId | None = None
     phase: Phase = Phase.DECIDED
-    told: str | None = None  #: the outcome the container was given, for the gateway's comparison
+    told: str | None = None  #: the outcome or refusal the container was given, for the gateway's comparison
+    told_error: bool = False  #: that it was given as an error
     again: bool = False  #: a container before this one was told the outcome and took it to its grave

@@ -72,7 +72,7 @@ def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObje
         session_id=scribe.session_id,
         lines=(*resumption.kept, *resumption.added),
         entries=tuple(
-            _entry(call, answers.get(call.id), run, told=None if call.id == open_call else one.text or NOT_RUN)
+            _entry(call, answers.get(call.id), run, told=None if call.id == open_call else one)
             for call, one in zip(last, told[-1], strict=True)
         ),
         wire_ids=frozenset(call.wire_id for call in calls.of_run(conn, run.id) if call.turn > 0),
@@ -135,7 +135,7 @@ def _is_done(approval: ApprovalRow | None) -> bool:
     return approval is not None and approval.state is ApprovalState.DONE
 
 
-def _entry(call: CallRow, approval: ApprovalRow | None, run: RunRow, *, told: str | None) -> Entry:
+def _entry(call: CallRow, approval: ApprovalRow | None, run: RunRow, *, told: Told | None) -> Entry:
     parsed = parse_call(call.tool, call.raw).input
     return Entry(
         call=call.id,
@@ -155,6 +155,7 @@ def _entry(call: CallRow, approval: ApprovalRow | None, run: RunRow, *, told: st
         ),
         approval=approval.id if approval is not None else None,
         phase=Phase.DECIDED if told is None else Phase.CLOSED,
-        told=told,
+        told=None if told is None else told.text or NOT_RUN,
+        told_error=told is not None and (told.is_error or told.text is None),
         again=told is None and approval is not None and approval.delivered_at is not None,
     )
