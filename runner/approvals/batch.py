@@ -8,7 +8,7 @@ from runner.approvals.decide import approve, deny, undecided
 from runner.errors import NotAllowedError
 from runner.model import ApprovalId, Digest, SenderKind, ToolClass
 from runner.policy.catalogue import TOOLS, unknown_tool
-from runner.store import ApprovalRow, Approver, Connection
+from runner.store import ApprovalRow, Approver, Connection, taints
 
 #: Classes of which each call is decided alone.
 _ALONE = frozenset({ToolClass.EXECUTE, ToolClass.EXTERNAL_SEND, ToolClass.DELETE, ToolClass.UNKNOWN})
@@ -32,7 +32,7 @@ def approve_all(
         PausedError: The supervisor is paused.
     """
     for id, _ in calls:
-        _refuse_alone(undecided(conn, id, verb="approve", now=now))
+        _refuse_alone(conn, undecided(conn, id, verb="approve", now=now))
     return tuple(approve(conn, id, digest=digest, who=who, reason=reason, now=now) for id, digest in calls)
 
 
@@ -47,13 +47,15 @@ def deny_all(
     return tuple(deny(conn, id, who=who, reason=reason, now=now) for id in calls)
 
 
-def _refuse_alone(row: ApprovalRow) -> None:
+def _refuse_alone(conn: Connection, row: ApprovalRow) -> None:
     tool = TOOLS.get(row.tool) or unknown_tool(row.tool)
     why = None
     if row.sender.kind is SenderKind.CONTACT:
         why = "its run is a contact's"
     elif tool.egress or tool.tool_class in _ALONE:
         why = f"{row.tool} executes, sends or cannot be taken back"
+    elif tainted := taints.of_run(conn, row.run):
+        why = f"untrusted content is in its run: {tainted[0].says}"
     if why is not None:
         raise NotAllowedError(
             f"cannot approve {row.id} together with others: {why}", resolution=f"decide it alone: runner approve {row.id}"

@@ -9,7 +9,7 @@ from runner.approvals.refusals import not_unknown, out_of_place, too_late
 from runner.errors import ApprovalExpiredError, DigestMismatchError
 from runner.lifecycle import APPROVAL_ENDS, ApprovalEvent, ApprovalState
 from runner.model import ApprovalId, Digest, Json, RunId
-from runner.store import ApprovalRow, Approver, Connection, audit, calls, keep, pausing
+from runner.store import ApprovalRow, Approver, Connection, audit, calls, keep, pausing, written
 from runner.store import approvals as rows
 from runner.store.approvals import ApprovalChange
 
@@ -47,7 +47,7 @@ def approve(  # noqa: PLR0913 -- one decision, whole
     """
     pausing.refuse(conn, f"approve {id}")
     row = undecided(conn, id, verb="approve", now=now)
-    if digest != row.approval_digest:
+    if digest != row.effective.approval_digest:
         keep(conn, partial(_note_mismatch, row=row, digest=digest, who=who, now=now))
         raise DigestMismatchError(
             f"cannot approve {id}: the digest is not this approval's",
@@ -158,6 +158,8 @@ def apply(  # noqa: PLR0913 -- one move, whole
     row = rows.move(conn, id, event, now=now, by=by, **change)
     if row is not None and row.state in APPROVAL_ENDS:
         calls.set_outcome(conn, row.call, outcome=outcome_text(row), error=is_error(row), now=now)
+    if row is not None and row.state is ApprovalState.DONE:
+        written.note(conn, row, now=now)
     return row
 
 
@@ -186,5 +188,10 @@ def _decide(conn: Connection, row: ApprovalRow, event: ApprovalEvent, *, change:
 
 
 def _note_mismatch(conn: Connection, *, row: ApprovalRow, digest: Digest, who: Approver, now: float) -> None:
-    facts: dict[str, Json] = {"digest": row.approval_digest, "given": digest[:100], "uid": who.uid, "channel": who.channel}
+    facts: dict[str, Json] = {
+        "digest": row.effective.approval_digest,
+        "given": digest[:100],
+        "uid": who.uid,
+        "channel": who.channel,
+    }
     audit.append(conn, time=now, event="approval.mismatch", subject=row.id, data=facts)

@@ -67,6 +67,12 @@ def install(conn: Connection) -> None:
     if conn.dialect.name == "sqlite":
         _install_sqlite(conn)
     else:
+        Rule("runner_taints_insert", "taints", "INSERT", _once("taints", "run", "n"), "the taint of a run cannot change"),
+        Rule("runner_taints_update", "taints", "UPDATE", "1 = 1", "the taint of a run cannot change"),
+        Rule("runner_taints_delete", "taints", "DELETE", "1 = 1", "the taint of a run only grows"),
+        Rule("runner_written_insert", "written", "INSERT", _once("written", "approval", "path"), "it is on record already"),
+        Rule("runner_written_update", "written", "UPDATE", "1 = 1", "what a tainted run wrote cannot change"),
+        Rule("runner_written_delete", "written", "DELETE", "1 = 1", "what a tainted run wrote is not forgotten"),
         _install_postgresql(conn)
 
 
@@ -115,6 +121,12 @@ def _sqlite(rule: Rule) -> str:
     # SQLite before 3.39 has no IS DISTINCT FROM; its IS NOT means the same.
     refuse = rule.refuse.replace("IS DISTINCT FROM", "IS NOT")
     return (
+def _once(table: str, *key: str) -> str:
+    """An INSERT OR REPLACE would write over a row past the triggers that keep it."""
+    same = " AND ".join(f"{column} = NEW.{column}" for column in key)
+    return f"EXISTS (SELECT 1 FROM {table} WHERE {same})"  # noqa: S608 -- our own names
+
+
         f"CREATE TRIGGER {rule.name} BEFORE {rule.action} ON {rule.table} WHEN {refuse} "
         f"BEGIN SELECT RAISE(ABORT, '{rule.message}'); END"
     )

@@ -49,7 +49,8 @@ class Contexts:
     def with_choices(self, chosen: Choices, view: DirectoryView, *, sender: Sender, folder: Path) -> PolicyContext:
         """The context in which these choices hold.
 
-        Every capture's run is tainted by what it carries (C8). What lies in the directory counts as private (C9).
+        Every run is tainted from its first turn on, since every prompt holds a fenced block, be it an empty one (C8); what
+        exactly is in it is on record by name (`policy.taint`). What lies in the directory counts as private (C9).
 
         Raises:
             StoreError: The choices hold a word that this version does not know.

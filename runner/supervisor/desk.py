@@ -20,11 +20,13 @@ from runner.lifecycle import APPROVAL_ENDS, ApprovalState
 from runner.model import ApprovalId, Decision, Json, Profile, Usage, Verdict
 from runner.policy import PolicyContext, call_key, decide
 from runner.policy.catalogue import profile_name
+from runner.policy.taint import Taint
 from runner.supervisor.changes import Changes
 from runner.supervisor.entries import Entry, Phase
 from runner.supervisor.ledger import Ledger
 from runner.supervisor.proposals import NOT_OFFERED, Proposal, as_strict_as_its_twins, propose
 from runner.supervisor.results import contradicts
+from runner.supervisor.tainting import of_results
 
 #: Calls the model never made that a container may ask for before it is killed.
 MAX_STRAYS = 20
@@ -49,11 +51,13 @@ class Desk:
         usage: Usage,
         entries: Sequence[Entry] = (),
         wire_ids: Collection[str] = (),
+        tainting: Callable[[Sequence[Proposal], PolicyContext], tuple[Taint, ...]] = of_results,
     ) -> None:
         self._ledger = ledger
         self._profile = profile
         self._context = context
         self._changes = changes
+        self._tainting = tainting
         #: The last turn's calls. Those of turns before are over: the model has been asked again.
         self._entries: list[Entry] = list(entries)
         self._wire_ids = set(wire_ids)  #: of the whole run's calls, as the CLI knows them
@@ -100,9 +104,9 @@ class Desk:
                 raise self._end(f"cannot go on: the limit of {self._profile.limits.calls} calls is reached")
             self.reply = None if turn.tool_uses else "\n".join(turn.texts)
             uses = [self._told_apart(use) for use in turn.tool_uses]
-            proposals = await asyncio.to_thread(self._propose, uses)
+            proposals, taint = await asyncio.to_thread(self._propose, uses)
             await self._check_denials(proposals)
-            entries = await self._ledger.record_turn(proposals, usage=self.usage, reply=self.reply)
+            entries = await self._ledger.record_turn(proposals, usage=self.usage, reply=self.reply, taint=taint)
             self._entries = entries
             self._unmirrored = {entry.wire_id for entry in entries}
             if self._unmirrored:
@@ -182,10 +186,11 @@ class Desk:
         if any(one.decision.verdict is Verdict.ASK for one in proposals) and await self._ledger.denials() >= MAX_DENIALS:
             raise self._end(f"cannot go on: {MAX_DENIALS} of its calls were denied, and the agent asks for more")
 
-    def _propose(self, uses: Sequence[ToolUse]) -> list[Proposal]:
+    def _propose(self, uses: Sequence[ToolUse]) -> tuple[list[Proposal], tuple[Taint, ...]]:
         context = self._context()
         proposals = [propose(use, self._profile, context, cwd=self._profile.cwd) for use in uses]
-        return [as_strict_as_its_twins(one, proposals) for one in proposals]
+        final = [as_strict_as_its_twins(one, proposals) for one in proposals]
+        return final, self._tainting(final, context)
 
     def _claim(self, name: str, arguments: Mapping[str, Json], phases: Sequence[Phase]) -> Entry | None:
         """The first call of this very tool and input that has come exactly so far."""

@@ -15,7 +15,8 @@ from runner.errors import GatewayError
 from runner.lifecycle import RUN_ENDS, ApprovalEvent, ApprovalState, RunEvent
 from runner.model import ApprovalId, Attempt, CallId, Json, Profile, Usage, Verdict
 from runner.policy.catalogue import TOOLS, definition_digest
-from runner.store import ApprovalRow, CallRow, Connection, RunRow, Store, calls, runs, transcript
+from runner.policy.taint import Taint
+from runner.store import ApprovalRow, CallRow, Connection, RunRow, Store, calls, runs, taints, transcript
 from runner.store import approvals as rows
 from runner.supervisor.doubts import STANDING_YES
 from runner.supervisor.entries import Entry
@@ -51,18 +52,21 @@ class Ledger:
         row = await self._store.query(runs.get, self._attempt.run)
         return _speaks_for(self._attempt, row)
 
-    async def record_turn(self, proposals: Sequence[Proposal], *, usage: Usage, reply: str | None = None) -> list[Entry]:
+    async def record_turn(
+        self, proposals: Sequence[Proposal], *, usage: Usage, reply: str | None = None, taint: Sequence[Taint] = ()
+    ) -> list[Entry]:
         """Store a turn's decisions and queue its gated calls together, before anything is answered (invariant 2).
 
         Args:
             proposals: The turn's calls, decided.
             usage: The run's, this turn included.
             reply: The model's words where it made no call: should the supervisor die now, they are the run's reply.
+            taint: What untrusted content the calls bring into the run (P4).
 
         Raises:
             GatewayError: This attempt is stale.
         """
-        return await self._store.call(self._record_turn, proposals, usage=usage, reply=reply)
+        return await self._store.call(self._record_turn, proposals, usage=usage, reply=reply, taint=taint)
 
     async def denials(self) -> int:
         """How many calls of the run were denied, by a person or by an earlier no (L8)."""
@@ -97,7 +101,15 @@ class Ledger:
         if _speaks_for(self._attempt, runs.get(conn, self._attempt.run)):
             transcript.append(conn, *self._attempt, entries)
 
-    def _record_turn(self, conn: Connection, proposals: Sequence[Proposal], *, usage: Usage, reply: str | None) -> list[Entry]:
+    def _record_turn(
+        self,
+        conn: Connection,
+        proposals: Sequence[Proposal],
+        *,
+        usage: Usage,
+        reply: str | None,
+        taint: Sequence[Taint],
+    ) -> list[Entry]:
         now = self._clock()
         run = runs.get(conn, self._attempt.run)
         if not _speaks_for(self._attempt, run):
@@ -107,7 +119,11 @@ class Ledger:
         approvals.end_for_run(conn, run.id, event=ApprovalEvent.SUPERSEDE, reason=_ASKED_AGAIN, now=now)
         entries = [self._append(conn, proposal, turn=usage.turns, now=now) for proposal in proposals]
         gated = [(entry, one) for entry, one in zip(entries, proposals, strict=True) if one.gated]
-        requests = [self._request(run, entry, proposal, turn=usage.turns) for entry, proposal in gated]
+        named = taints.add(conn, run.id, taint, now=now)
+        recorded = {"taint": taints.dump(named)}
+        requests = [
+            replace(self._request(run, entry, proposal, turn=usage.turns), recorded=recorded) for entry, proposal in gated
+        ]
         opened = approvals.open_turn(conn, requests, now=now, ids=self._ids.approval, nonces=self._ids.nonce)
         for (entry, _), row in zip(gated, opened, strict=True):
             if isinstance(row, ApprovalRow):

@@ -12,7 +12,7 @@ from runner.digest import parse_strict
 from runner.errors import UsageError
 from runner.lifecycle import ApprovalState, RunState
 from runner.model import JsonObject
-from runner.store import AuditRow, Connection, audit, calls, captures, pausing, runs, segments
+from runner.store import AuditRow, Connection, audit, calls, captures, pausing, runs, segments, taints
 from runner.store import approvals as rows
 from runner.store.pausing import Pause
 from runner.supervisor.progress import WAITING
@@ -31,7 +31,8 @@ def events(conn: Connection, after: int | None, limit: int) -> tuple[AuditRow, .
 def run_facts(conn: Connection, ref: str) -> RunFacts:
     """A run with what belongs to it."""
     row = runs.find(conn, ref)
-    return RunFacts(row, segments.of_run(conn, row.id), calls.of_run(conn, row.id), rows.list(conn, run=row.id, states=WAITING))
+    waiting = rows.list(conn, run=row.id, states=WAITING)
+    return RunFacts(row, segments.of_run(conn, row.id), calls.of_run(conn, row.id), waiting, taints.of_run(conn, row.id))
 
 
 def whole_approval(conn: Connection, ref: str) -> JsonObject:

@@ -49,6 +49,7 @@ from runner.supervisor.patience import until_impatient
 from runner.supervisor.preparation import Facts, checked, clear, lay_out, message_of, read_facts, reference_of, start_of
 from runner.supervisor.progress import Clock
 from runner.supervisor.resume import Restored, restore, worth_resuming
+from runner.supervisor.tainting import Tainting
 
 _log = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -171,6 +172,7 @@ class Conductor:
                 usage=facts.run.usage,
                 entries=restored.entries if restored else (),
                 wire_ids=restored.wire_ids if restored else (),
+                tainting=Tainting(store=around.store, run=facts.run.id, agent=facts.run.agent, files=beneath).of_turn,
             )
             gateway = Gateway(
                 directory=folder / "gateway",

@@ -19,11 +19,12 @@ from runner.errors import NotFoundError, RunnerError, UsageError
 from runner.fence import compose
 from runner.lifecycle import RUN_ENDS, ApprovalState
 from runner.model import Attempt, Capture, CaptureId, Digest, JsonObject, Profile, RunId, Sender, SenderKind
+from runner.policy.taint import of_capture
 from runner.profiles import from_json as profile_from_json
 from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import STATE_LABEL
-from runner.store import AuditRow, CaptureRow, Connection, RunRow, Store, captures, pausing, profiles, runs
+from runner.store import AuditRow, CaptureRow, Connection, RunRow, Store, captures, pausing, profiles, runs, taints
 from runner.supervisor import queries
 from runner.supervisor.agents import Agents, profile_line, publish
 from runner.supervisor.changes import Changes
@@ -281,6 +282,7 @@ class SupervisorService:
         row = runs.get(conn, run)
         if row.state in RUN_ENDS:
             return None
+        taints.add(conn, row.id, of_capture(capture, sender, id=row.capture), now=now)
         return self._on.endings.record_in(
             conn, Attempt(run, row.segment, row.attempt), End(ending=Ending.CANCEL, reason=reason, by=by)
         )

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from runner.broker import UNDO
 from runner.lifecycle import ApprovalState, RunState, word
 from runner.model import Json, JsonObject, ResolvedPath, Sender, SenderKind
-from runner.store import ApprovalRow, AuditRow, CallRow, CaptureRow, RunRow, SegmentRow
+from runner.policy.taint import Taint
+from runner.store import ApprovalRow, AuditRow, CallRow, CaptureRow, RunRow, SegmentRow, taints
 from runner.supervisor.acts import undoes
 from runner.supervisor.live import LiveSegment
 
@@ -22,6 +23,7 @@ class RunFacts(NamedTuple):
     calls: Sequence[CallRow]
     waiting: Sequence[ApprovalRow]
 
+    taint: Sequence[Taint] = ()
 
 def sender_name(sender: Sender) -> str:
     """`owner`, or the contact's petname and fingerprint; never a claimed name (R14)."""
@@ -52,6 +54,7 @@ def run_view(facts: RunFacts, live: LiveSegment | None) -> JsonObject:
         **run_line(row),
         "strict": row.strict,
         "segments": [_segment(segment) for segment in facts.segments],
+        "taint": taint_view(facts.taint),
         "calls": [_call(call) for call in facts.calls],
         "reply": row.reply if row.state is RunState.REPLIED else None,
         "usage": {
@@ -97,6 +100,7 @@ def approval_view(row: ApprovalRow, arguments: Json, history: Sequence[AuditRow]
         "warnings": list(row.warnings),
         "history": [{"time": event.time, "event": event.event, "data": event.data} for event in history],
         "decided_by": None if row.decided_by is None else (row.decided_by.name or f"uid {row.decided_by.uid}"),
+        "taint": taint_view(taints.load(row.recorded.get("taint", "[]"))),
         "decided_at": row.decided_at,
         "decision_reason": row.decision_reason,
         "outcome": row.outcome,
@@ -137,6 +141,19 @@ def paths_view(paths: Sequence[ResolvedPath]) -> Json:
 
 def _who(data: JsonObject) -> str:
     """Who did it: the person on record, the sender of what came in, else the supervisor itself."""
+def taint_view(found: Sequence[Taint]) -> Json:
+    """What untrusted content was in the run, source by source, in the order in which it came (P4)."""
+    return [
+        {
+            "kind": taint.kind.value,
+            "source": taint.source,
+            "sender": None if taint.sender is None else sender_name(taint.sender),
+            "run": taint.run,
+        }
+        for taint in found
+    ]
+
+
     by = data.get("by", data if "uid" in data else None)
     if isinstance(by, dict):
         return str(by.get("name") or f"uid {by.get('uid')}")

@@ -11,7 +11,8 @@ from alembic.migration import MigrationContext
 from dbos import DBOS, DBOSClient
 from sqlalchemy import create_engine, inspect
 
-from runner.store import Store, meta, migrate, profiles, schema, sqlite, verdicts
+from runner.model import RunId
+from runner.store import Store, meta, migrate, profiles, schema, sqlite, taints, verdicts
 from tests.helpers.stored import opened, url
 
 OPTIONS = {"version_table": schema.VERSION_TABLE, "include_object": schema.ours, "compare_type": True}
@@ -97,3 +98,26 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date_with_its_rows(path
     with opened(path) as store, store.begin() as conn:
         row = profiles.current(conn, "scribe")
         assert (row.text, row.author, row.retired, verdicts.of_agent(conn, "scribe")) == ("{}", None, None, ())
+
+
+def test_what_runs_from_before_carried_is_unknown_so_each_counts_as_tainted(path: Path) -> None:
+    """0006."""
+    sqlite.prepare(path)
+    engine = create_engine(url(path))
+    with engine.begin() as conn:
+        config = Config()
+        config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+        config.attributes["connection"] = conn
+        command.upgrade(config, "0005")
+        conn.exec_driver_sql("INSERT INTO profiles (digest, name, text, created) VALUES ('sha256:1', 'scribe', '{}', 1.0)")
+        conn.exec_driver_sql(
+            "INSERT INTO captures (id, agent, sender_kind, text, created) VALUES ('c_1', 'scribe', 'owner', '{}', 1.0)"
+        )
+        conn.exec_driver_sql(
+            "INSERT INTO runs (id, capture, agent, profile_digest, sender_kind, strict, state, segment, attempt, requests, "
+            "turns, input_tokens, output_tokens, created, updated, version) "
+            "VALUES ('r_1', 'c_1', 'scribe', 'sha256:1', 'owner', 1, 'queued', 0, 0, 0, 0, 0, 0, 1.0, 1.0, 1)"
+        )
+    engine.dispose()
+    with opened(path) as store, store.reading() as conn:
+        assert [one.says for one in taints.of_run(conn, RunId("r_1"))] == ["text of capture c_1"]

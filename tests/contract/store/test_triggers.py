@@ -6,12 +6,16 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from runner.digest import digest_bytes
 from runner.errors import StoreError
 from runner.lifecycle import APPROVAL, RUN, ApprovalState, RunState, moves
 from runner.model import ApprovalId, RunId
-from runner.store import ImageRow, Store, approvals, audit, images, runs
+from runner.policy.taint import Taint, TaintKind
+from runner.store import ImageRow, Store, approvals, audit, images, runs, taints, written
 from runner.store.triggers import EFFECT
-from tests.helpers.stored import a_run, a_stored_call, an_approval, fresh
+from tests.helpers.stored import NOW, a_run, a_stored_call, an_approval, fresh
+
+TAINT = Taint(kind=TaintKind.RESULT, source="Read")
 
 
 def test_exactly_the_moves_of_the_table_are_possible_for_a_run(store: Store) -> None:
@@ -75,6 +79,12 @@ def _can(store: Store, id: str, table: str, pair: tuple[RunState | ApprovalState
         "INSERT OR REPLACE INTO approvals SELECT * FROM approvals",
         "UPDATE pre_images SET data = x'00'",
         "INSERT OR REPLACE INTO pre_images SELECT * FROM pre_images",
+        "UPDATE taints SET kind = 'note'",
+        "DELETE FROM taints",
+        "INSERT OR REPLACE INTO taints SELECT * FROM taints",
+        "UPDATE written SET post_image = 'sha256:0'",
+        "DELETE FROM written",
+        "INSERT OR REPLACE INTO written SELECT * FROM written",
         "UPDATE audit SET time = 0 WHERE seq = 1",
         "DELETE FROM audit",
         "INSERT OR REPLACE INTO audit SELECT * FROM audit WHERE seq = 1",
@@ -85,12 +95,16 @@ def test_raw_sql_cannot_go_past_the_tables(store: Store, sql: str) -> None:
     with store.begin() as conn:
         approval = an_approval(conn)
         images.keep(conn, an_image(approval.id))
+        taints.add(conn, approval.run, [TAINT], now=NOW)
+        written.note(conn, replace(approval, post_image=digest_bytes(b"new")), now=NOW)
         run = runs.get(conn, approval.run)
     with pytest.raises(StoreError), store.begin() as conn:
         conn.execute(text(sql))
     with store.begin() as conn:
         assert (approvals.get(conn, approval.id), runs.get(conn, run.id)) == (approval, run)
         assert images.get(conn, approval.id) == an_image(approval.id)
+        assert taints.of_run(conn, run.id) == (TAINT,)
+        assert [one.path for one in written.beneath(conn, run.agent, "/workspace", limit=9)] == ["/workspace/out.txt"]
         assert audit.verify(conn) is None
 
 

@@ -1,0 +1,77 @@
+"""Files that approved effects of tainted runs left in an agent's directory: who reads one takes over its taint (P4, R57).
+
+A file counts as such while its bytes are those that were written; what a person makes of it afterwards is the person's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, RowMapping, or_, select
+
+from runner.model import ApprovalId, Digest, RunId, Sender
+from runner.policy.catalogue import TOOLS
+from runner.store import codec, schema, taints
+from runner.store.rows import ApprovalRow
+
+#: Tools that leave parts of what stood there before: a file that was tainted stays so.
+_KEEPS_SOME = frozenset({"Edit", "NotebookEdit"})
+_BYTES = "sha256:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenRow:
+    """What one effect left. `run` and `sender` are whose taint is in it."""
+
+    approval: ApprovalId
+    agent: str
+    path: str  #: as the container sees it
+    post_image: Digest
+    run: RunId
+    sender: Sender
+    at: float
+
+
+def note(conn: Connection, row: ApprovalRow, *, now: float) -> None:
+    """Note what a done effect of a tainted run left; in the transaction that records the effect.
+
+    An undo is left out: it brings back what stood there before, which has a row of its own where it was tainted.
+    """
+    if row.tool not in TOOLS or row.post_image is None or not row.post_image.startswith(_BYTES):
+        return
+    tainted = taints.of_run(conn, row.run) != ()
+    for path, before in row.pre_images.items():
+        earlier = _left(conn, path, agent=row.agent, digest=before) if row.tool in _KEEPS_SOME else None
+        if not tainted and earlier is None:
+            continue
+        run, sender = (row.run, row.sender) if tainted or earlier is None else (earlier.run, earlier.sender)
+        values = {"approval": row.id, "agent": row.agent, "path": path, "post_image": row.post_image, "run": run, "at": now}
+        conn.execute(schema.written.insert().values(**values, **codec.sender_columns(sender)))
+
+
+def beneath(conn: Connection, agent: str, path: str, *, limit: int) -> tuple[WrittenRow, ...]:
+    """What effects left at a path, or anywhere beneath it; newest first."""
+    table = schema.written.c
+    here = or_(table.path == path, table.path.startswith(f"{path}/", autoescape=True))
+    query = select(schema.written).where(table.agent == agent, here).order_by(table.at.desc()).limit(limit)
+    return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
+
+
+def _left(conn: Connection, path: str, *, agent: str, digest: Digest | None) -> WrittenRow | None:
+    """The effect that left these very bytes there."""
+    table = schema.written.c
+    query = select(schema.written).where(table.agent == agent, table.path == path, table.post_image == (digest or ""))
+    found = conn.execute(query.order_by(table.at.desc()).limit(1)).mappings().one_or_none()
+    return None if found is None else codec.read(_row, found)
+
+
+def _row(found: RowMapping) -> WrittenRow:
+    return WrittenRow(
+        approval=ApprovalId(found["approval"]),
+        agent=found["agent"],
+        path=found["path"],
+        post_image=Digest(found["post_image"]),
+        run=RunId(found["run"]),
+        sender=codec.load_sender(found),
+        at=found["at"],
+    )
