@@ -18,6 +18,7 @@ JsonObject: TypeAlias = "dict[str, Json]"
 RunId = NewType("RunId", str)
 CaptureId = NewType("CaptureId", str)
 ApprovalId = NewType("ApprovalId", str)
+GrantId = NewType("GrantId", str)
 CallId = NewType("CallId", str)
 Digest = NewType("Digest", str)  #: "sha256:" and 64 hex digits
 
@@ -136,6 +137,7 @@ class Decision:
     call_digest: Digest | None
     profile_digest: Digest
     paths: tuple[ResolvedPath, ...] = ()
+    grant: GrantId | None = None  #: what lets it run unasked, where the rule is `grant` (D3)
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a Decision has no truth value: compare its verdict")

@@ -6,7 +6,8 @@ row in the same transaction. Nothing here performs an effect or asks a clock.
 
 from runner.approvals.batch import approve_all, deny_all
 from runner.approvals.decide import approve, deny, end_for_run, expire_due, find, settle, stale
-from runner.approvals.effects import begin_effect, deliver, end_unused, finish_effect, fits
+from runner.approvals.editing import Edited, bind, store_edit
+from runner.approvals.effects import WITHDRAWN, begin_effect, deliver, end_unused, finish_effect, fits
 from runner.approvals.extending import extend
 from runner.approvals.listing import Listing, listing
 from runner.approvals.opening import Caps, Refusal, Request, open_turn
@@ -15,15 +16,18 @@ from runner.store import ApprovalRow, Approver
 
 __all__ = [
     "OUTCOME_BYTES",
+    "WITHDRAWN",
     "ApprovalRow",
     "Approver",
     "Caps",
+    "Edited",
     "Listing",
     "Refusal",
     "Request",
     "approve",
     "approve_all",
     "begin_effect",
+    "bind",
     "bounded",
     "deliver",
     "deny",
@@ -41,4 +45,5 @@ __all__ = [
     "outcome_text",
     "settle",
     "stale",
+    "store_edit",
 ]

@@ -159,7 +159,7 @@ def apply(  # noqa: PLR0913 -- one move, whole
     if row is not None and row.state in APPROVAL_ENDS:
         calls.set_outcome(conn, row.call, outcome=outcome_text(row), error=is_error(row), now=now)
     if row is not None and row.state is ApprovalState.DONE:
-        written.note(conn, row, now=now)
+        written.note(conn, row.effective, now=now)
     return row
 
 

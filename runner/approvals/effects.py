@@ -8,17 +8,22 @@ from runner.approvals.refusals import out_of_place
 from runner.digest import MalformedJsonError, approval_digest, call_digest, parse_call
 from runner.lifecycle import ApprovalEvent, ApprovalState
 from runner.model import ApprovalId
-from runner.store import ApprovalRow, Connection, pausing
+from runner.store import ApprovalRow, Connection, grants, pausing
 from runner.store import approvals as rows
 from runner.store.approvals import ApprovalChange
 
 #: Seconds within which an approved call has to be begun (L3), and what is said of one that was not.
 UNUSED_SECONDS = 60.0
+WITHDRAWN = "the grant that let it run was taken back, or ran out, before it was carried out"
 UNUSED = f"it was not carried out within {UNUSED_SECONDS:.0f} s of its approval"
 
 
 def fits(row: ApprovalRow) -> bool:
-    """Whether the stored bytes still have the digests that were approved (B5)."""
+    """Whether the stored bytes still have the digests that were approved: what was proposed, and an edit of it (B5, D2)."""
+    return _fits(row) and _fits(row.effective)
+
+
+def _fits(row: ApprovalRow) -> bool:
     call = parse_call(row.tool, row.raw)
     if call.input is None:
         return False
@@ -62,6 +67,8 @@ def begin_effect(conn: Connection, id: ApprovalId, *, now: float) -> ApprovalRow
     doubt = UNUSED if is_unused(row, now) else None
     if now >= row.expires:
         doubt = "its deadline passed before it was carried out"
+    if grants.withdrawn(conn, row, now=now):
+        doubt = WITHDRAWN
     if not fits(row):
         doubt = "what is stored is not what was approved"
     if doubt is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 
+from runner.digest import parse_call
 from runner.lifecycle import ApprovalState
 from runner.store import ApprovalRow
 
@@ -28,6 +30,12 @@ _SENTENCES = {
 }
 
 
+#: Ends of a call that nobody said yes to: what somebody had made of it before is nothing to its agent.
+_NEVER_APPROVED = frozenset({ApprovalState.DENIED, ApprovalState.EXPIRED, ApprovalState.NO_CHANNEL, ApprovalState.SUPERSEDED})
+#: What an agent is told of an edit, before the arguments as the person changed them.
+EDITED = "A person changed this call before approving it; it was not carried out as you asked. Changed to:"
+
+
 def outcome_text(row: ApprovalRow) -> str:
     """What the agent is told about a call that has ended, at most `OUTCOME_BYTES` (P12, invariant 7).
 
@@ -36,17 +44,17 @@ def outcome_text(row: ApprovalRow) -> str:
     """
     match row.state:
         case ApprovalState.DONE:
-            return bounded((row.outcome or "Done.").replace(row.id, "[id]"))
+            return bounded(_edited(row, (row.outcome or "Done.").replace(row.id, "[id]")))
         case ApprovalState.FAILED:
             cause = (row.outcome or "no reason is on record").replace(row.id, "[id]")
-            return bounded(f"Failed: this call was approved and tried, but did not succeed: {cause}")
+            return bounded(_edited(row, f"Failed: this call was approved and tried, but did not succeed: {cause}"))
         case ApprovalState.STALE if row.outcome:
             said = row.outcome.replace(row.id, "[id]")
-            return bounded(f"{said} It had been approved before; nothing was done. {_AGAIN}")
+            return bounded(_edited(row, f"{said} It had been approved before; nothing was done. {_AGAIN}"))
         case ApprovalState.PENDING | ApprovalState.APPROVED | ApprovalState.EXECUTING:
             raise ValueError(f"a call that is {row.state.value} has no outcome")
         case _:
-            return bounded(ending(row.state, row.decision_reason))
+            return bounded(_edited(row, ending(row.state, row.decision_reason)))
 
 
 def ending(state: ApprovalState, reason: str | None = None) -> str:
@@ -78,6 +86,18 @@ def bounded(text: str) -> str:
         return data.decode()
     note = f"\n[cut off: {len(data)} bytes in all]"
     return data[: OUTCOME_BYTES - len(note)].decode("utf-8", "ignore") + note
+
+
+def _edited(row: ApprovalRow, told: str) -> str:
+    """`told`, and, where a person changed the input of what they approved, that and what they changed it to (D2)."""
+    if row.edit is None or row.decided_by is None or row.state in _NEVER_APPROVED:
+        return told
+    before, after = (parse_call(row.tool, raw).input or {} for raw in (row.raw, row.edit.raw))
+    changed = {key: value for key, value in after.items() if key not in before or before[key] != value}
+    gone = [key for key in before if key not in after]
+    said = _ID.sub("[id]", json.dumps(changed, ensure_ascii=False))
+    left_out = f" Left out: {', '.join(gone)}." if gone else ""
+    return f"{told}\n{EDITED} {said}{left_out}"
 
 
 def _because(reason: str | None) -> str:

@@ -3,6 +3,7 @@
 from runner.policy.catalogue import TOOLS, call_key, definition_digest, model_name, profile_name
 from runner.policy.context import Connector, PolicyContext, SavedVerdict
 from runner.policy.decide import decide
+from runner.policy.grants import Grant
 from runner.policy.matrix import Cell, Column, explain_matrix
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Cell",
     "Column",
     "Connector",
+    "Grant",
     "PolicyContext",
     "SavedVerdict",
     "call_key",

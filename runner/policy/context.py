@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from runner.model import Digest, Policy, SenderKind
 from runner.paths import DirectoryView
 from runner.policy.tool import Tool
+
+if TYPE_CHECKING:
+    from runner.policy.grants import Grant
 
 
 class SavedVerdict(Enum):
@@ -48,3 +52,4 @@ class PolicyContext:
     sensitive: bool = True
     reachable_person: bool = True
     connectors: Mapping[str, Connector] = field(default_factory=lambda: MappingProxyType({}))
+    grants: tuple[Grant, ...] = ()  #: those that live now (D3)

@@ -6,8 +6,10 @@ from runner.digest import MalformedJsonError, call_digest
 from runner.model import Decision, Digest, Profile, ResolvedPath, ToolCall, Verdict
 from runner.policy.catalogue import NEVER, TOOLS, definition_digest
 from runner.policy.context import PolicyContext
+from runner.policy.grants import granted
 from runner.policy.guard import MAX_INPUT_BYTES, guard
 from runner.policy.judge import Vote, find_tool, is_strict, judge, refused
+from runner.policy.precedence import GRANT
 from runner.policy.tool import Tool
 
 
@@ -30,7 +32,8 @@ def decide(call: ToolCall, profile: Profile, context: PolicyContext) -> Decision
         paths = guarded.paths
         if guarded.refusal is not None:
             refusal = refused(guarded.refusal.rule, guarded.refusal.reason)
-    vote = refusal if refusal is not None else judge(tool, profile, context)
+    grant = granted(call, paths, profile=profile, context=context) if refusal is None else None
+    vote = refusal if refusal is not None else judge(tool, profile, context, granted=grant is not None)
     digest = _digest(call, tool, paths)
     if digest is None and vote.verdict is not Verdict.DENY:
         vote = refused("malformed", "The input has no canonical form.")
@@ -43,6 +46,7 @@ def decide(call: ToolCall, profile: Profile, context: PolicyContext) -> Decision
         call_digest=digest,
         profile_digest=profile.digest,
         paths=paths,
+        grant=grant if vote.rule == GRANT.rule else None,
     )
 
 

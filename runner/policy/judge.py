@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from runner.model import Policy, Profile, SenderKind, Verdict, strictest
 from runner.policy.catalogue import TOOLS, is_connector, unknown_tool
 from runner.policy.context import PolicyContext, SavedVerdict
-from runner.policy.precedence import Facts, first_match
+from runner.policy.precedence import GRANT, LIFTED, Facts, first_match
 from runner.policy.tool import Tool
 
 #: Loosest last (design.md §6).
@@ -25,9 +25,14 @@ class Vote:
     word: str = ""
 
 
-def judge(tool: Tool, profile: Profile, context: PolicyContext) -> Vote:
-    """What the table and the floors say of a tool whose call has nothing wrong with it."""
+def judge(tool: Tool, profile: Profile, context: PolicyContext, *, granted: bool = False) -> Vote:
+    """What the table and the floors say of a tool whose call has nothing wrong with it.
+
+    `granted`: a grant covers the very call. It stands in for the default policy's yes, so everything stricter still counts.
+    """
     table = _table_vote(tool, profile, context)
+    if granted and table.rule == LIFTED:
+        table = Vote(verdict=GRANT.verdict, rank=GRANT.rank, rule=GRANT.rule, says=GRANT.says, word=GRANT.word)
     votes = (table, *_floors(table, tool, profile=profile, context=context))
     verdict = strictest(tuple(vote.verdict for vote in votes))
     vote = next(vote for vote in votes if vote.verdict is verdict)

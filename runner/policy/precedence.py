@@ -96,6 +96,10 @@ TABLE: tuple[Row, ...] = (
     ),
 )
 
+#: Stands in place of the row it lifts, where a grant covers the very call; it lifts no other, and no floor (D3).
+GRANT = _row(0, "grant", Verdict.ALLOW, word="grant", says="a grant of the owner covers this call", covered=False)
+LIFTED = "not_covered"
+
 
 def first_match(facts: Facts, table: tuple[Row, ...] = TABLE) -> Row | None:
     """The first row that fits; None where the table is silent, which is a refusal."""

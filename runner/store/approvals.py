@@ -18,6 +18,8 @@ from runner.errors import NotFoundError
 from runner.lifecycle import APPROVAL, APPROVAL_ENDS, ApprovalEvent, ApprovalState, sources
 from runner.model import ApprovalId, CallId, Digest, Json, RunId
 from runner.store import audit, codec, ids, schema
+from runner.store import edit as edits
+from runner.store.edit import Edit
 from runner.store.rows import ApprovalRow, Approver
 from runner.store.triggers import EFFECT
 
@@ -191,6 +193,19 @@ def extend(conn: Connection, before: ApprovalRow, *, expires: float, by: Approve
     return get(conn, before.id)
 
 
+def edit(conn: Connection, before: ApprovalRow, made: Edit, *, now: float) -> ApprovalRow | None:
+    """Put in place of a pending call's input what an approver made of it (D2); None when it has changed since it was read."""
+    table = schema.approvals.c
+    where = (table.id == before.id, table.state == ApprovalState.PENDING.value, table.version == before.version)
+    values = {"edit": edits.dump(made), "version": before.version + 1}
+    if conn.execute(update(schema.approvals).where(*where).values(**values)).rowcount != 1:
+        return None
+    facts: dict[str, Json] = {"digest": made.approval_digest, "call_digest": made.call_digest}
+    facts |= {"before": before.effective.approval_digest, "proposed": before.approval_digest}
+    audit.append(conn, time=now, event="approval.edit", subject=before.id, data=facts | codec.by(made.by))
+    return get(conn, before.id)
+
+
 def deliver(conn: Connection, approval: ApprovalId, *, now: float) -> ApprovalRow | None:
     """Mark an outcome as told, once; None when there is none yet or it was told before.
 
@@ -212,7 +227,7 @@ def deliver(conn: Connection, approval: ApprovalId, *, now: float) -> ApprovalRo
 
 
 def _facts(before: ApprovalRow, after: ApprovalRow) -> dict[str, Json]:
-    facts: dict[str, Json] = {"from": before.state.value, "to": after.state.value, "digest": after.approval_digest}
+    facts: dict[str, Json] = {"from": before.state.value, "to": after.state.value, "digest": after.effective.approval_digest}
     if after.decided_by != before.decided_by and after.decided_by is not None:
         facts |= codec.by(after.decided_by)
     if after.decision_reason != before.decision_reason:
@@ -241,6 +256,7 @@ def _columns(row: ApprovalRow) -> dict[str, object]:
             "recorded": codec.dump(dict(row.recorded)),
             "state": row.state.value,
             "decided_by": _dump_approver(row.decided_by),
+            "edit": None if row.edit is None else edits.dump(row.edit),
         }
     )
 
@@ -263,5 +279,6 @@ def _row(found: RowMapping) -> ApprovalRow:
         "recorded": MappingProxyType(json.loads(found["recorded"])),
         "state": ApprovalState(found["state"]),
         "decided_by": None if found["decided_by"] is None else Approver(**json.loads(found["decided_by"])),
+        "edit": None if found["edit"] is None else edits.load(found["edit"]),
     }
     return ApprovalRow(**values)

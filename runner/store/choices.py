@@ -7,7 +7,7 @@ from types import MappingProxyType
 from sqlalchemy import Connection
 
 from runner.model import Json
-from runner.store import audit, codec, meta, verdicts
+from runner.store import audit, codec, grants, meta, verdicts
 from runner.store.chosen import CEILING, POLICY, Choices
 from runner.store.rows import Approver
 
@@ -15,7 +15,14 @@ from runner.store.rows import Approver
 def of_agent(conn: Connection, agent: str) -> Choices:
     """Everything that binds an agent's calls now, on one view of the rows."""
     saved = {row.tool: row.verdict for row in verdicts.of_agent(conn, agent)}
-    return Choices(saved=MappingProxyType(saved), policy=meta.get(conn, POLICY), ceiling=meta.get(conn, CEILING))
+    given = grants.of_agent(conn, agent)
+    return Choices(
+        saved=MappingProxyType(saved),
+        policy=meta.get(conn, POLICY),
+        ceiling=meta.get(conn, CEILING),
+        grants=tuple(row.grant for row in given),
+        spent=frozenset(row.id for row in given if row.used >= row.uses),
+    )
 
 
 def set_policy(conn: Connection, *, policy: str, ceiling: str | None, who: Approver, now: float) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from runner.errors import StoreError
-from runner.model import Policy
-from runner.policy import PolicyContext, SavedVerdict
+from runner.model import GrantId, Policy
+from runner.policy import Grant, PolicyContext, SavedVerdict
 
 #: Keys in `meta`.
 POLICY, CEILING = "owner_policy", "owner_ceiling"
@@ -23,6 +23,8 @@ class Choices:
     saved: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  #: by the profile's name for the tool
     policy: str | None = None
     ceiling: str | None = None
+    grants: tuple[Grant, ...] = ()  #: that nobody took back, used up or not (D3)
+    spent: frozenset[GrantId] = frozenset()
 
     @property
     def owner_policy(self) -> Policy:
@@ -37,6 +39,12 @@ class Choices:
     def blocked(self) -> frozenset[str]:
         """Tools that the owner blocked."""
         return frozenset(tool for tool, word in self.saved.items() if word == SavedVerdict.BLOCK.value)
+
+    def granted(self, using: GrantId | None = None) -> tuple[Grant, ...]:
+        """The grants that a new call may use; for a call that one of them has let in already, that one alone."""
+        if using is not None:
+            return tuple(one for one in self.grants if one.id == using)
+        return tuple(one for one in self.grants if one.id not in self.spent)
 
     def max_policy(self, host: Policy) -> Policy:
         """The stricter of the owner's ceiling and this host's (R75).
@@ -57,7 +65,8 @@ class Choices:
             saved = {tool: SavedVerdict(word) for tool, word in self.saved.items()}
         except ValueError as error:
             raise _unknown(str(error)) from None
-        return replace(context, saved=MappingProxyType(saved), owner_policy=self.owner_policy, max_policy=self.max_policy(host))
+        bounds = replace(context, owner_policy=self.owner_policy, max_policy=self.max_policy(host))
+        return replace(bounds, saved=MappingProxyType(saved), grants=self.granted())
 
 
 def _known(word: str) -> Policy:

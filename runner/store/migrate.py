@@ -11,8 +11,11 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect
 
 from runner.errors import StoreError
-from runner.store import triggers
+from runner.store import schema_grants, triggers
 from runner.store.schema import VERSION_TABLE, metadata
+
+#: Tables of other modules; they are known once their module is.
+TABLES = (schema_grants.grants,)
 
 
 def upgrade(conn: Connection) -> None:

@@ -7,11 +7,15 @@ named functions beside this module.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from runner.lifecycle import ApprovalState, RunState
 from runner.model import ApprovalId, CallId, CaptureId, Digest, ResolvedPath, RunId, Sender, Usage, Verdict
+
+if TYPE_CHECKING:
+    from runner.store.edit import Edit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +176,26 @@ class ApprovalRow:
     delivered_at: float | None = None
     opened: int = 0  #: place in the audit log at which it was asked for: the queue's order
     version: int = 1
+    edit: Edit | None = None  #: what an approver made of it; the fields above stay what the agent proposed (D2)
+
+    @property
+    def effective(self) -> ApprovalRow:
+        """The same approval with what is carried out in place of what was proposed; the one way to an effect's bytes (D2)."""
+        made = self.edit
+        if made is None:
+            return self
+        return replace(
+            self,
+            edit=None,
+            raw=made.raw,
+            call_digest=made.call_digest,
+            approval_digest=made.approval_digest,
+            paths=made.paths,
+            pre_images=made.pre_images,
+            post_image=made.post_image,
+            preview=made.preview,
+            warnings=made.warnings,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -173,6 +173,7 @@ approvals = Table(
     Column("delivered_at", Double),
     Column("opened", BigInteger, nullable=False),
     Column("version", Integer, nullable=False),
+    Column("edit", Text),
     Index("approvals_by_state", "state", "expires"),
     Index("approvals_by_run", "run", "turn"),
     Index("approvals_in_order", "opened"),

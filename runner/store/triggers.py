@@ -36,6 +36,12 @@ _BOUND = (
     *("created", "opened"),
 )
 
+#: What a grant is; only its use and its end may be written.
+_GRANTED = (
+    *("id", "agent", "tool", "profile_digest", "prefix", "matches"),
+    *("created", "expires", "uses", "granted_by"),
+)
+
 
 class Rule(NamedTuple):
     """When `table` may not be changed so. `refuse` is SQL over OLD and NEW that both databases read alike."""
@@ -54,8 +60,18 @@ def rules() -> tuple[Rule, ...]:
         *_states("approvals", {(a.value, b.value) for a, b in moves(APPROVAL)}, ApprovalState.PENDING.value),
         Rule("runner_approvals_effect", "approvals", "UPDATE", _effect(), "the intent record does not fit the state"),
         Rule("runner_approvals_bound", "approvals", "UPDATE", _bound(), "what an approval is bound to cannot change"),
+        Rule("runner_approvals_edit", "approvals", "UPDATE", _edit(), "what is carried out cannot change once it is decided"),
+        Rule("runner_approvals_unedited", "approvals", "INSERT", "NEW.edit IS NOT NULL", "a call begins as it was proposed"),
+        Rule("runner_grants_update", "grants", "UPDATE", _granted(), "a grant is used up or ended, and never grows"),
+        Rule("runner_grants_delete", "grants", "DELETE", "1 = 1", "a grant stays on record"),
         Rule("runner_pre_images_insert", "pre_images", "INSERT", _kept(), "what stood before an effect is kept once"),
         Rule("runner_pre_images_update", "pre_images", "UPDATE", "1 = 1", "what stood before an effect cannot change"),
+        Rule("runner_taints_insert", "taints", "INSERT", _once("taints", "run", "n"), "the taint of a run cannot change"),
+        Rule("runner_taints_update", "taints", "UPDATE", "1 = 1", "the taint of a run cannot change"),
+        Rule("runner_taints_delete", "taints", "DELETE", "1 = 1", "the taint of a run only grows"),
+        Rule("runner_written_insert", "written", "INSERT", _once("written", "approval", "path"), "it is on record already"),
+        Rule("runner_written_update", "written", "UPDATE", "1 = 1", "what a tainted run wrote cannot change"),
+        Rule("runner_written_delete", "written", "DELETE", "1 = 1", "what a tainted run wrote is not forgotten"),
         Rule("runner_audit_insert", "audit", "INSERT", _inside_chain(), "the audit only grows at its end"),
         Rule("runner_audit_update", "audit", "UPDATE", "1 = 1", "the audit cannot be changed"),
         Rule("runner_audit_delete", "audit", "DELETE", "1 = 1", "the audit cannot be shortened"),
@@ -67,12 +83,6 @@ def install(conn: Connection) -> None:
     if conn.dialect.name == "sqlite":
         _install_sqlite(conn)
     else:
-        Rule("runner_taints_insert", "taints", "INSERT", _once("taints", "run", "n"), "the taint of a run cannot change"),
-        Rule("runner_taints_update", "taints", "UPDATE", "1 = 1", "the taint of a run cannot change"),
-        Rule("runner_taints_delete", "taints", "DELETE", "1 = 1", "the taint of a run only grows"),
-        Rule("runner_written_insert", "written", "INSERT", _once("written", "approval", "path"), "it is on record already"),
-        Rule("runner_written_update", "written", "UPDATE", "1 = 1", "what a tainted run wrote cannot change"),
-        Rule("runner_written_delete", "written", "DELETE", "1 = 1", "what a tainted run wrote is not forgotten"),
         _install_postgresql(conn)
 
 
@@ -96,8 +106,24 @@ def _bound() -> str:
     return " OR ".join(f"NEW.{column} IS DISTINCT FROM OLD.{column}" for column in _BOUND)
 
 
+def _edit() -> str:
+    pending = ApprovalState.PENDING.value
+    return f"NEW.edit IS DISTINCT FROM OLD.edit AND (OLD.state <> '{pending}' OR NEW.state <> '{pending}')"
+
+
+def _granted() -> str:
+    kept = " OR ".join(f"NEW.{column} IS DISTINCT FROM OLD.{column}" for column in _GRANTED)
+    return f"{kept} OR NEW.used < OLD.used OR NEW.used > NEW.uses OR (OLD.ended IS NOT NULL AND NEW.ended IS NULL)"
+
+
 def _kept() -> str:
     return "EXISTS (SELECT 1 FROM pre_images WHERE approval = NEW.approval)"
+
+
+def _once(table: str, *key: str) -> str:
+    """An INSERT OR REPLACE would write over a row past the triggers that keep it."""
+    same = " AND ".join(f"{column} = NEW.{column}" for column in key)
+    return f"EXISTS (SELECT 1 FROM {table} WHERE {same})"  # noqa: S608 -- our own names
 
 
 def _inside_chain() -> str:
@@ -121,12 +147,6 @@ def _sqlite(rule: Rule) -> str:
     # SQLite before 3.39 has no IS DISTINCT FROM; its IS NOT means the same.
     refuse = rule.refuse.replace("IS DISTINCT FROM", "IS NOT")
     return (
-def _once(table: str, *key: str) -> str:
-    """An INSERT OR REPLACE would write over a row past the triggers that keep it."""
-    same = " AND ".join(f"{column} = NEW.{column}" for column in key)
-    return f"EXISTS (SELECT 1 FROM {table} WHERE {same})"  # noqa: S608 -- our own names
-
-
         f"CREATE TRIGGER {rule.name} BEFORE {rule.action} ON {rule.table} WHEN {refuse} "
         f"BEGIN SELECT RAISE(ABORT, '{rule.message}'); END"
     )

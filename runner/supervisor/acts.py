@@ -94,15 +94,16 @@ def undoes(row: ApprovalRow) -> ApprovalId:
 
 
 def order_of(row: ApprovalRow, cwd: Path, *, restores: PreImage | None = None) -> Order:
-    """The broker's order for an approval: its stored bytes and nothing else."""
+    """The broker's order for an approval: its stored bytes, as proposed or as an approver edited them, and nothing else (D2)."""
+    made = row.effective
     return Order(
-        tool=row.tool,
-        raw=row.raw,
-        paths=row.paths,
+        tool=made.tool,
+        raw=made.raw,
+        paths=made.paths,
         cwd=cwd,
-        pre_images=row.pre_images,
-        post_image=row.post_image,
-        key=row.id,
+        pre_images=made.pre_images,
+        post_image=made.post_image,
+        key=made.id,
         restores=restores,
     )
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from runner import approvals
 from runner.broker import UNDO
 from runner.digest import parse_call
 from runner.model import Decision, Profile, Verdict
 from runner.policy import decide
 from runner.sandbox.beneath import Beneath
 from runner.sandbox.view import SnapshotView
-from runner.store import ApprovalRow, Approver, Choices
+from runner.store import ApprovalRow, Approver, Choices, grants
 from runner.supervisor.contexts import Contexts
 
 #: Who said yes where nobody was asked: the owner did so beforehand, with a saved verdict or a policy (R72).
@@ -50,12 +51,23 @@ def doubt_about(row: ApprovalRow, profile: Profile, chosen: Choices, *, contexts
     if row.tool == UNDO:
         return None  # a person's own act: no rule about the agent's calls speaks of it; its files are looked at when it begins
     try:
-        with Beneath.open(profile.cwd) as cwd:
-            context = contexts.with_choices(chosen, SnapshotView(cwd), sender=row.sender, folder=profile.cwd)
-            decision = decide(parse_call(row.tool, row.raw), profile, context)
+        decision = decided_now(row.effective, profile, chosen, contexts=contexts)
     except OSError as error:
         return Doubt(rule="directory", says=f"the agent's directory cannot be opened: {error.strerror}")
-    return _doubt(row, decision)
+    return _doubt(row.effective, decision)
+
+
+def decided_now(row: ApprovalRow, profile: Profile, chosen: Choices, *, contexts: Contexts) -> Decision:
+    """What policy says of an approval's input as the world is now; of grants only the one that let it in counts (D3).
+
+    Raises:
+        OSError: The agent's directory cannot be opened.
+    """
+    with Beneath.open(profile.cwd) as cwd:
+        context = contexts.with_choices(chosen, SnapshotView(cwd), sender=row.sender, folder=profile.cwd)
+        using = grants.grant_of(row)
+        context = replace(context, grants=chosen.granted(using) if using is not None else ())
+        return decide(parse_call(row.tool, row.raw), profile, context)
 
 
 def _doubt(row: ApprovalRow, decision: Decision) -> Doubt | None:
@@ -64,10 +76,11 @@ def _doubt(row: ApprovalRow, decision: Decision) -> Doubt | None:
     if (decision.call_digest, decision.paths) != (row.call_digest, row.paths):
         return Doubt(rule="moved", says="its paths lead elsewhere now, or its tool has another definition")
     if is_standing(row) and decision.verdict is not Verdict.ALLOW:
-        return Doubt(rule="withdrawn", says="the owner's standing yes was taken back before it was carried out")
+        gone = "the owner's standing yes was taken back before it was carried out"
+        return Doubt(rule="withdrawn", says=gone if grants.grant_of(row) is None else approvals.WITHDRAWN)
     return None
 
 
 def is_standing(row: ApprovalRow) -> bool:
-    """Whether nobody was asked about this call, because the owner's choices run it."""
-    return row.decided_by is not None and row.decided_by.channel == STANDING_YES.channel
+    """Whether nobody was asked about this call, because the owner's choices or a grant run it."""
+    return row.decided_by is not None and row.decided_by.channel in {STANDING_YES.channel, grants.CHANNEL}

@@ -38,7 +38,9 @@ class Shown:
         """Keep what waits on a list; one call more than can be decided together tells that there were too many."""
         waiting = [row for row in found.rows if row.state is ApprovalState.PENDING][: MAX_BATCH + 1]
         self._lists.pop(found.snapshot, None)
-        self._lists[found.snapshot] = _List(now + LIFETIME, tuple(Call(row.id, row.approval_digest) for row in waiting))
+        self._lists[found.snapshot] = _List(
+            now + LIFETIME, tuple(Call(row.id, row.effective.approval_digest) for row in waiting)
+        )
         while len(self._lists) > LISTS:
             self._lists.popitem(last=False)
 

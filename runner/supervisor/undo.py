@@ -170,7 +170,7 @@ def look_up(conn: Connection, ref: str) -> Wanted:
         UsageError: It changed no file, or was not done.
         StoreError: What was kept is not what the approval was bound to.
     """
-    row = approvals.find(conn, ref)
+    row = approvals.find(conn, ref).effective
     if row.state is not ApprovalState.DONE:
         raise _not_done(row)
     image = keepsakes.kept(conn, row.id)
