@@ -191,10 +191,6 @@ pre_images = Table(
     Column("standing", Integer, nullable=False),
 )
 
-transcript = Table(
-    "transcript",
-    metadata,
-    Column("run", Text, ForeignKey("runs.id"), primary_key=True),
 taints = Table(
     "taints",
     metadata,
@@ -224,6 +220,10 @@ written = Table(
     Index("written_by_agent", "agent", "path"),
 )
 
+transcript = Table(
+    "transcript",
+    metadata,
+    Column("run", Text, ForeignKey("runs.id"), primary_key=True),
     Column("n", Integer, primary_key=True),
     Column("segment", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
