@@ -22,7 +22,7 @@ from runner.sandbox import image as images
 from runner.sandbox.engine import Engine, ImageInfo
 from runner.settings import Settings, control_socket, private_directory, socket_dir
 from runner.store import Store
-from runner.supervisor import health
+from runner.supervisor import definitions, health
 from runner.supervisor.agents import Agents
 from runner.supervisor.changes import Changes
 from runner.supervisor.clockwork import Clockwork
@@ -145,13 +145,17 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
 
 
 async def build_image(settings: Settings, *, base: str | None, progress: Callable[[str], None]) -> ImageInfo:
-    """Build the sandbox image with the CLI of the installed SDK, unless it is there.
+    """Build the sandbox image with the CLI of the installed SDK, and note how that describes its tools, unless it is there.
 
     Raises:
         SandboxError: It cannot be built; says why.
     """
     async with Engine(host=settings.docker_host) as engine:
-        return await images.build_image(engine, base=base, cli=bundled_cli(), progress=progress)
+        image = await images.build_image(engine, base=base, cli=bundled_cli(), progress=progress)
+        if image.definitions:
+            return image
+        progress("noting how its CLI describes its tools")
+        return await images.keep_definitions(engine, image, await definitions.record(engine, image, owner="image-build"))
 
 
 async def show_image(settings: Settings) -> ImageInfo | None:

@@ -102,6 +102,7 @@ def environment() -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
         "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+        "DISABLE_COMPACT": "1",  # a summary is asked for under another system prompt, which the gateway refuses
         "CLAUDE_CODE_MAX_RETRIES": "2",  # the gateway retries; the CLI shows its answer soon
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_TELEMETRY": "1",

@@ -54,7 +54,7 @@ def _show(screen: Screen, info: DataclassInstance) -> None:
     if screen.json:
         screen.document(record)
         return
-    for name in (name for name in record if record[name] is not None):
+    for name in (name for name in record if record[name] is not None and name != "definitions"):
         value = record[name]
         shown = size(value) if name == "size" and isinstance(value, int) else text_at(record, name)
         screen.say("  ", Styled(name.replace("_", " "), "dim", 16), shown)

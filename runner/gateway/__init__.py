@@ -6,6 +6,7 @@ never passes a request or a block of a kind it does not know.
 
 from runner.gateway.listener import SOCKET_NAME
 from runner.gateway.refusals import RequestRefusedError, UpstreamError
+from runner.gateway.sameness import Expected, definition
 from runner.gateway.scripted import ScriptedUpstream
 from runner.gateway.server import Gateway
 from runner.gateway.upstream import HttpUpstream, Patience
@@ -24,6 +25,7 @@ from runner.gateway.values import (
 
 __all__ = [
     "SOCKET_NAME",
+    "Expected",
     "Gateway",
     "GatewayLimits",
     "Handover",
@@ -39,5 +41,6 @@ __all__ = [
     "Upstream",
     "UpstreamError",
     "UpstreamFactory",
+    "definition",
     "make_upstream",
 ]

@@ -24,6 +24,7 @@ from runner.gateway.listener import Listener
 from runner.gateway.refusals import DESK_REFUSED, RequestRefusedError, UpstreamError, clean, status_for_cli
 from runner.gateway.reply import PING, Reply
 from runner.gateway.request import ModelRequest, allowed_betas, read_request
+from runner.gateway.sameness import difference
 from runner.gateway.tags import quiet_results
 from runner.gateway.values import GatewayLimits, Handover, ModelTurn, Reference, TurnDesk, Upstream
 from runner.model import Usage
@@ -151,6 +152,7 @@ class Gateway:
 
     async def _messages(self, exchange: Exchange) -> None:
         request = await self._read(exchange)
+        self._compare(request)
         await self._ask(self._desk.check_results(request.results))
         await self._ask(self._desk.open_request(), seal=False)
         self._rewrite(request)
@@ -165,6 +167,14 @@ class Gateway:
             work.cancel()
             gone.cancel()
             await asyncio.gather(work, gone, return_exceptions=True)
+
+    def _compare(self, request: ModelRequest) -> None:
+        """Shut the door on an agent that tells its model other things about itself than its profile says (case 109)."""
+        expected = self._reference.expected
+        differs = None if expected is None else difference(request.body, expected)
+        if differs is not None:
+            self._seal(f"cannot trust the agent: {differs}")
+            raise RequestRefusedError(DESK_REFUSED, status=403)
 
     def _rewrite(self, request: ModelRequest) -> None:
         """The conversation as the model is to see it: its own words back, and no tool result in the harness's voice."""

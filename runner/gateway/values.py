@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from runner.gateway.sameness import Expected
 from runner.model import JsonObject, Usage
 
 
@@ -56,10 +57,14 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """What a request must agree with: the profile's model, and the tool names it may offer, as the model sees them."""
+    """What a request must agree with: the profile's model, the tool names it may offer, as the model sees them, and its words.
+
+    `expected` None: the words are not compared; only for a door that no agent of a person stands behind.
+    """
 
     model: str
     offered: frozenset[str]
+    expected: Expected | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ __all__ = ["Attached", "Client", "Engine", "EngineInfo", "ImageInfo"]
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 #: Containers and images of ours carry their facts as labels under these names.
 CONTENT_LABEL, CLI_LABEL, BASE_LABEL = "runner.content", "runner.cli", "runner.base"
+DEFINITIONS_LABEL = "runner.definitions"
 
 _THREADS = 16
 #: How much longer than the client the awaiting side waits, so that the client's own error is the usual one.
@@ -52,6 +53,7 @@ class ImageInfo:
     size: int
     cli_version: str
     base: str
+    definitions: str = ""  #: JSON: how this CLI describes its own tools to a model, once that is on record
     built_seconds: float | None = None
 
 
@@ -135,6 +137,7 @@ class Engine:
             size=int(found.get("Size", 0)),
             cli_version=str(labels.get(CLI_LABEL, "")),
             base=str(labels.get(BASE_LABEL, "")),
+            definitions=str(labels.get(DEFINITIONS_LABEL, "")),
         )
 
     async def create(self, body: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from runner.errors import SandboxError
 from runner.model import Digest
 from runner.resources import dockerfile, sandbox_dir
 from runner.sandbox.base import base_image, base_recipe
-from runner.sandbox.engine import BASE_LABEL, CLI_LABEL, CONTENT_LABEL, Client, Engine, ImageInfo
+from runner.sandbox.engine import BASE_LABEL, CLI_LABEL, CONTENT_LABEL, DEFINITIONS_LABEL, Client, Engine, ImageInfo
 
 REPOSITORY = "runner-sandbox"
 LATEST = f"{REPOSITORY}:latest"
@@ -130,6 +130,31 @@ async def build_image(engine: Engine, *, base: str | None, cli: Path, progress: 
     took = time.monotonic() - began
     progress(f"image {content.tag}: {made.size / 1e6:.0f} MB, {took:.1f} s")
     return replace(made, tag=content.tag, built_seconds=took)
+
+
+async def keep_definitions(engine: Engine, image: ImageInfo, definitions: str) -> ImageInfo:
+    """The same image with what was found out about its CLI on a label, under the same names.
+
+    Args:
+        engine: The engine.
+        image: The image that was looked at.
+        definitions: JSON text; see `ImageInfo.definitions`.
+
+    Raises:
+        SandboxError: The engine does not take it.
+    """
+
+    def label(client: Client) -> None:
+        recipe = io.BytesIO(f"FROM {image.id}\n".encode())
+        answers = client.build(fileobj=recipe, tag=image.tag, labels={DEFINITIONS_LABEL: definitions}, rm=True, decode=True)
+        follow(answers, what="label the sandbox image", progress=lambda _: None)
+
+    await engine.call("label the sandbox image", label, deadline=BUILD_SECONDS)
+    await _tag_latest(engine, image.tag)
+    made = await engine.image(image.tag)
+    if made is None or (made.content_digest, made.definitions) != (image.content_digest, definitions):
+        raise SandboxError("cannot label the sandbox image: the engine made another one")
+    return replace(made, built_seconds=image.built_seconds)
 
 
 async def _tag_latest(engine: Engine, tag: str) -> None:

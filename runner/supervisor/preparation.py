@@ -13,13 +13,15 @@ from runner.agent import Message, Start, brokered_tools, container_tools, versio
 from runner.captures import from_json as capture_from_json
 from runner.errors import SandboxError, SandboxUnavailableError
 from runner.fence import Prompt, compose
-from runner.gateway import Reference
+from runner.gateway import Expected, Reference
 from runner.model import Attempt, Profile
 from runner.policy.catalogue import model_name
 from runner.profiles import from_json as profile_from_json
 from runner.sandbox.engine import ImageInfo
 from runner.sandbox.snapshot import take_snapshot
 from runner.store import Connection, RunRow, captures, choices, profiles
+from runner.supervisor.definitions import known
+from runner.supervisor.intake import standing_of
 from runner.supervisor.resume import NUDGE, Restored
 
 _log = logging.getLogger(__name__)
@@ -57,12 +59,13 @@ def read_facts(conn: Connection, attempt: Attempt, run: RunRow) -> Facts:
     """The run's profile, its agent's uid, and its prompt with the very fence it was accepted with."""
     stored = profiles.get(conn, run.profile_digest)
     capture = capture_from_json(captures.get(conn, run.capture).text)
+    profile = profile_from_json(json.loads(stored.text))
     return Facts(
         attempt=attempt,
         run=run,
-        profile=profile_from_json(json.loads(stored.text)),
+        profile=profile,
         uid=stored.uid,
-        prompt=compose(capture, run.sender, nonce=run.nonce),
+        prompt=compose(capture, run.sender, nonce=run.nonce, standing=standing_of(profile, run.sender)),
         blocked=choices.of_agent(conn, run.agent).blocked,
     )
 
@@ -151,7 +154,14 @@ def message_of(facts: Facts, restored: Restored | None) -> Message | None:
     return Message(text=NUDGE) if restored.nudge else None
 
 
-def reference_of(profile: Profile) -> Reference:
-    """What a model request must agree with."""
+def reference_of(facts: Facts, image: ImageInfo, *, resume: bool) -> Reference:
+    """What every model request of the run must agree with.
+
+    Raises:
+        SandboxError: How the image's CLI describes its tools is not on record.
+    """
+    profile = facts.offered
     names = (*container_tools(profile), *(model_name(name) for name in brokered_tools(profile)))
-    return Reference(model=profile.model, offered=frozenset(names))
+    start = start_of(facts, resume=resume)
+    expected = Expected(system=start.system_prompt, definitions=known(image), prompt=facts.message.text)
+    return Reference(model=profile.model, offered=frozenset(names), expected=expected)

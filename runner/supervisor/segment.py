@@ -177,7 +177,7 @@ class Conductor:
             gateway = Gateway(
                 directory=folder / "gateway",
                 desk=desk,
-                reference=reference_of(facts.offered),
+                reference=reference_of(facts, image, resume=restored is not None),
                 upstream=around.upstream(facts.profile.name),
             )
             await gateway.start()

@@ -17,13 +17,14 @@ import pytest
 
 from runner.agent import Gate, Message, Session, SessionEnd, Start, argv, brokered_tools, container_tools, environment
 from runner.errors import RunnerError
-from runner.gateway import Gateway, Handover, Reference, ScriptedUpstream, ToolUse, TurnDesk
+from runner.gateway import Expected, Gateway, Handover, Reference, ScriptedUpstream, ToolUse, TurnDesk
 from runner.gateway.scripted import Entry
 from runner.model import JsonObject, Profile
 from runner.policy.catalogue import model_name
 from runner.sandbox.box import Box, Chunk
 from runner.sandbox.engine import Engine, ImageInfo
 from runner.sandbox.launch import Mounts, launch
+from runner.supervisor.definitions import known
 from tests.helpers.agent_gate import SESSION, Kept, RecordingGate
 from tests.helpers.builders import a_profile
 from tests.helpers.gateway import Desk
@@ -148,6 +149,7 @@ class AgentHarness:
         variables: Mapping[str, str] | None = None,
         tap: Callable[[Box], Tap] = Tap,
         transcript: Sequence[str] | None = None,
+        asked_first: str | None = "",
     ) -> Talk:
         """Launch, talk to the end, remove.
 
@@ -161,6 +163,7 @@ class AgentHarness:
             variables: In place of the CLI's environment.
             tap: Stands between session and box.
             transcript: Lines of a session that goes on; None begins a new one.
+            asked_first: What the gateway compares the first prompt with; "": the message; None: it compares nothing.
         """
         chosen = profile or a_profile()
         asked = Message(text=message) if isinstance(message, str) else message
@@ -179,7 +182,8 @@ class AgentHarness:
             environment=environment() if variables is None else variables,
             mounts=mounts,
         )
-        reference = Reference(model=chosen.model, offered=offered)
+        expected = Expected(system=begin.system_prompt, definitions=known(self.image), prompt=asked_first or asked.text)
+        reference = Reference(model=chosen.model, offered=offered, expected=None if asked_first is None else expected)
         gateway = Gateway(
             directory=self.folder / "gateway", desk=desk or Desk(hand=declared(offered)), reference=reference, upstream=upstream
         )

@@ -169,6 +169,7 @@ def test_a_system_prompt_that_looks_like_flags_is_a_system_prompt(agent: AgentHa
     talk = agent.talk(
         [text("bye")],
         start=lambda line: tuple(f"--system-prompt={words}" if word.startswith("--system-prompt=") else word for word in line),
+        asked_first=None,
     )
     assert isinstance(talk.end, SessionEnd), talk.end
     assert words in json.dumps(talk.requests[0]["system"]).replace("\\n", "\n")

@@ -96,6 +96,7 @@ def test_the_whole_environment_is_this() -> None:
         "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
         "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+        "DISABLE_COMPACT": "1",
         "CLAUDE_CODE_MAX_RETRIES": "2",
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_TELEMETRY": "1",
