@@ -137,7 +137,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             stack.push_async_callback(StandingYes(store=store, effects=effects, changes=changes).start())
             stack.push_async_callback(
                 Clockwork(
-                    store=store, engine=engine, effects=effects, service=service, clock=clock, enqueue=dispatch.enqueue
+                    store=store, engine=engine, effects=effects, clock=clock, enqueue=dispatch.enqueue
                 ).start()
             )
             ready()

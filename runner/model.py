@@ -173,6 +173,7 @@ class ApprovalSettings:
     expires: float = 7 * 86400.0  #: seconds until an unanswered call is denied
     on_expiry: str = "deny"  #: "deny" or "stop"
     required: int = 1  #: distinct approvers
+    on_denial: str = "tell"  #: "tell" or "stop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from runner.approvals.decide import apply
+from runner.approvals.denied import EARLIER_NO, ROUTED_AROUND, Earlier, earlier_no
+from runner.approvals.words import storable
 from runner.digest import MalformedJsonError, approval_digest, call_digest, parse_call
 from runner.lifecycle import ApprovalEvent, ApprovalState
-from runner.model import ApprovalId, CallId, Digest, ResolvedPath, RunId, Sender, SenderKind
-from runner.store import ApprovalRow, Approver, Connection
+from runner.model import ApprovalId, CallId, Digest, Json, ResolvedPath, RunId, Sender, SenderKind
+from runner.store import ApprovalRow, Approver, Connection, audit, grants
 from runner.store import approvals as rows
 from runner.store.approvals import ApprovalChange
 
@@ -74,11 +76,6 @@ class Caps:
 
 CAPS = Caps()
 
-#: Stands as the reason why a call that was denied before was not asked about again (B10), and as who denied it.
-DENIED_BEFORE = "denied_before"
-EARLIER_NO = Approver(uid=0, channel="policy", name="the earlier no")
-_SAID_NO = "they were asked about this very call before in this run, and are not asked again"
-
 
 def open_turn(  # noqa: PLR0913 -- time, chance and limits come from above
     conn: Connection,
@@ -105,13 +102,17 @@ def open_turn(  # noqa: PLR0913 -- time, chance and limits come from above
     opened: list[ApprovalRow | Refusal] = []
     for request in requests:
         row = _over(conn, request, caps, now) or _bind(request, approval=ids(), nonce=nonces(), now=now)
-        opened.append(row if isinstance(row, Refusal) else _insert(conn, row, request, now))
+        opened.append(_refuse(conn, row, request, now) if isinstance(row, Refusal) else _insert(conn, row, request, now))
     return tuple(opened)
 
 
 def _insert(conn: Connection, row: ApprovalRow, request: Request, now: float) -> ApprovalRow:  # noqa: PLR0917
-    if request.standing is None and _denied_before(conn, row):
-        return _deny_again(conn, rows.insert(conn, replace(row, why=DENIED_BEFORE)), now)
+    said = None if _is_a_persons(request) else earlier_no(conn, row)
+    if said is not None and _may_have_been_denied(request):
+        return _deny_again(conn, rows.insert(conn, replace(row, why=said.rule)), said, now)
+    if said is not None and said.rule == ROUTED_AROUND:
+        # The standing yes is no answer to a no that a person gave to this very target: it is theirs to give again.
+        return rows.insert(conn, replace(row, why=said.rule, reason=f"{row.reason} But {said.says}."))
     queued = rows.insert(conn, row)
     if request.standing is None:
         return queued
@@ -119,13 +120,25 @@ def _insert(conn: Connection, row: ApprovalRow, request: Request, now: float) ->
     return rows.move(conn, row.id, ApprovalEvent.APPROVE, now=now, **words) or queued
 
 
-def _denied_before(conn: Connection, row: ApprovalRow) -> bool:
-    """Whether a person said no to this very call of this run; nobody is shown it a second time (B10)."""
-    return any(one.call_digest == row.call_digest for one in rows.list(conn, run=row.run, states={ApprovalState.DENIED}))
+def _may_have_been_denied(request: Request) -> bool:
+    """A grant speaks of calls in general; a person's no to this very call of this run is more than that (B10, D3)."""
+    return request.standing is None or request.standing.channel == grants.CHANNEL
 
 
-def _deny_again(conn: Connection, row: ApprovalRow, now: float) -> ApprovalRow:
-    words: ApprovalChange = {"decided_by": EARLIER_NO, "decided_at": now, "decision_reason": _SAID_NO, "outcome_error": True}
+def _refuse(conn: Connection, refusal: Refusal, request: Request, now: float) -> Refusal:  # noqa: PLR0917
+    """Put on record that a call was not queued: people are told of those over a cap, all at once (L8)."""
+    facts: dict[str, Json] = {"run": request.run, "agent": request.agent, "tool": request.tool, "code": refusal.code}
+    audit.append(conn, time=now, event="approval.refused", subject=request.call, data=facts)
+    return refusal
+
+
+def _is_a_persons(request: Request) -> bool:
+    """Whether a person asks for it, as for an undo."""
+    return request.standing is not None and request.standing.channel not in {grants.CHANNEL, EARLIER_NO.channel}
+
+
+def _deny_again(conn: Connection, row: ApprovalRow, said: Earlier, now: float) -> ApprovalRow:  # noqa: PLR0917
+    words: ApprovalChange = {"decided_by": EARLIER_NO, "decided_at": now, "decision_reason": said.says, "outcome_error": True}
     return apply(conn, row.id, ApprovalEvent.DENY, now=now, change=words) or row
 
 
@@ -187,18 +200,13 @@ def _row(request: Request, *, approval: ApprovalId, nonce: str, digests: tuple[D
         profile_digest=request.profile_digest,
         definition_digest=request.definition_digest,
         why=request.why,
-        reason=_storable(request.reason),
+        reason=storable(request.reason),
         raw=request.raw,
         sender=request.sender,
         paths=request.paths,
         pre_images=request.pre_images,
         post_image=request.post_image,
-        preview=_storable(request.preview),
-        warnings=tuple(_storable(text) for text in request.warnings),
+        preview=storable(request.preview),
+        warnings=tuple(storable(text) for text in request.warnings),
         recorded=request.recorded,
     )
-
-
-def _storable(text: str) -> str:
-    """Text about files may hold half characters and NULs that no database takes; they are shown as escapes."""
-    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()

@@ -184,6 +184,7 @@ def _assemble(table: ProfileTable, tools: ToolList, *, cwd: Path, prompt: str) -
             required=table.approvals.required,
         ),
         examples=_examples(table),
+            on_denial=table.approvals.on_denial,
     )
 
 

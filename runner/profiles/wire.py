@@ -77,6 +77,7 @@ class ApprovalsTable(_Table):
         default="7d", description="When an unanswered call is denied."
     )
     on_expiry: Literal["deny", "stop"] = Field(default="deny", description="Whether expiry denies the call or stops the run.")
+    on_denial: Literal["tell", "stop"] = Field(default="tell", description="Whether a person's no is told or stops the run.")
     required: int = Field(default=1, ge=1, le=9, description="How many distinct approvers a call needs.")
 
 

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from runner.approvals import Approver
-from runner.errors import RunnerError, SandboxError, UsageError
-from runner.profiles import from_json
+from runner.errors import RunnerError, SandboxError
 from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
-from runner.store import ApprovalRow, Store, profiles, runs
+from runner.store import Store, runs
 from runner.supervisor.effects import Effects
 from runner.supervisor.preparation import checked
 from runner.supervisor.progress import Clock, Enqueue, advance
-from runner.supervisor.service import SupervisorService
 
 _log = logging.getLogger(__name__)
 
 TICK = 1.0
 #: Ticks between two looks at whether the engine is back.
 LOOK_EVERY = 5
-_CLOCK = Approver(uid=0, channel="clock", name="the clock")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +30,6 @@ class Clockwork:
     store: Store
     engine: Engine
     effects: Effects
-    service: SupervisorService
     clock: Clock
     enqueue: Enqueue
 
@@ -51,13 +45,8 @@ class Clockwork:
         return stop
 
     async def tick(self) -> None:
-        """Expire what is due; a run whose profile says so is stopped with it (L2)."""
-        for row in await self.effects.expire():
-            if await self._stops(row):
-                try:
-                    await self.service.stop(row.run, who=_CLOCK, reason=f"nobody decided about {row.tool} in time")
-                except UsageError as error:
-                    _log.info("an expired call's run had ended: %s", error.brief)
+        """Expire what is due; a run whose profile says so ends with it (L2)."""
+        await self.effects.expire()
 
     async def wake(self) -> None:
         """Resume parked runs that nobody has to be waited for, once engine and image are there."""
@@ -81,10 +70,6 @@ class Clockwork:
             except RunnerError as error:
                 _log.error("cannot do what is due: %s", error.diagnostics())
             await asyncio.sleep(TICK)
-
-    async def _stops(self, row: ApprovalRow) -> bool:
-        stored = await self.store.query(profiles.get, row.profile_digest)
-        return from_json(json.loads(stored.text)).approvals.on_expiry == "stop"
 
 
 def _tell(task: asyncio.Task[None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from runner.lifecycle import RunState
+from runner.lifecycle import RUN_ENDS, RunState
 from runner.model import Profile, RunId
 from runner.store import RunRow, Store, runs
 from runner.supervisor.changes import Changes
@@ -12,11 +12,16 @@ from runner.supervisor.endings import End, Ending
 
 
 async def until_impatient(store: Store, run: RunId, profile: Profile, *, changes: Changes) -> End:
-    """Return when time is up: PARK after holding too long, FAIL after working too long. Waiting never counts as work."""
+    """Return when time is up: PARK after holding too long, FAIL after working too long. Waiting never counts as work.
+
+    A run that has ended in the meantime, as by an answer after which its profile ends it, takes its container with it.
+    """
     loop = asyncio.get_running_loop()
     worked = 0.0
     while True:
         row = await store.query(runs.get, run)
+        if row.state in RUN_ENDS:
+            return End(ending=Ending.CANCEL, reason=row.reason or "its run has ended")
         held = row.state is RunState.HELD
         began = loop.time()
         limit = profile.approvals.hold if held else max(profile.limits.wall - worked, 0.0)

@@ -1,4 +1,4 @@
-"""What a run does when one of its waiting calls has ended: go on in its container, or in a fresh one.
+"""What a run does when one of its waiting calls has ended: go on in its container or in a fresh one, or end.
 
 Inside the transaction that ended the call, so that a crash between the two cannot lose it.
 """
@@ -13,6 +13,7 @@ from runner.lifecycle import ApprovalState, RunEvent, RunState
 from runner.model import Attempt, RunId
 from runner.store import Connection, RunRow, pausing, runs
 from runner.store import approvals as rows
+from runner.supervisor.stopping import stop_where_told
 
 #: An approval in one of these has no outcome that its agent could be told.
 WAITING = frozenset({ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.EXECUTING, ApprovalState.UNKNOWN})
@@ -28,8 +29,11 @@ class Enqueue(Protocol):
 
 
 def advance(conn: Connection, run: RunId, *, now: float, enqueue: Enqueue) -> RunRow | None:
-    """Release or resume a run none of whose calls waits any more; None when it stays where it is."""
+    """Release or resume a run none of whose calls waits any more, or end it; None when it stays where it is."""
     row = runs.get(conn, run)
+    ended = stop_where_told(conn, row, now=now)
+    if ended is not None:
+        return ended
     if row.state not in (RunState.HELD, RunState.PARKED) or rows.list(conn, run=run, states=WAITING):
         return None
     if row.state is RunState.HELD:

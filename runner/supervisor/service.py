@@ -24,7 +24,7 @@ from runner.profiles import from_json as profile_from_json
 from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import STATE_LABEL
-from runner.store import AuditRow, CaptureRow, Connection, RunRow, Store, captures, pausing, profiles, runs, taints
+from runner.store import ApprovalRow, AuditRow, Connection, RunRow, Store, profiles, runs
 from runner.supervisor import queries
 from runner.supervisor.agents import Agents, profile_line, publish
 from runner.supervisor.changes import Changes
@@ -177,11 +177,16 @@ class SupervisorService:
 
     async def deny(self, ref: str, *, reason: str | None, stop: bool, who: Approver, save: str | None = None) -> JsonObject:
         """Say no, and end the run where asked to; `save` is kept as the tool's verdict with it."""
-        also = None if save is None else self._on.agents.with_decision(save, who=who)
+        saves = None if save is None else self._on.agents.with_decision(save, who=who)
+
+        def also(conn: Connection, denied: ApprovalRow) -> None:
+            if saves is not None:
+                saves(conn, denied)
+            if stop:
+                self._stop(conn, denied.run, reason or "stopped with a denial", who)
+
         row = await self._on.store.query(approvals.find, ref)
         await self._on.effects.deny(row.id, who=who, reason=reason, also=also)
-        if stop:
-            await self.stop(row.run, who=who, reason=reason or "stopped with a denial")
         return {**await self.approval(row.id), **await self._on.agents.said(row.agent, row.tool, save)}
 
     async def settle(self, ref: str, *, happened: bool, reason: str | None, who: Approver) -> JsonObject:

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from runner.approvals import Caps, Refusal, Request, deny, expire_due, fits, open_turn
-from runner.approvals.opening import DENIED_BEFORE, EARLIER_NO
+from runner.approvals.denied import DENIED_BEFORE, EARLIER_NO
 from runner.digest import approval_digest, call_digest, digest_bytes, parse_strict
 from runner.lifecycle import ApprovalState
 from runner.model import ApprovalId, Digest, ResolvedPath, Sender, SenderKind

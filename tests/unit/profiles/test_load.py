@@ -90,6 +90,7 @@ budget_tokens = 1000
 hold = "0s"
 expires = "1d"
 on_expiry = "stop"
+on_denial = "stop"
 required = 2
 [[examples]]
 tool = "Read"
@@ -123,7 +124,7 @@ expect = "allow"
         limits=Limits(
             memory=512 * 1024**2, cpus=2.0, pids=64, turns=3, wall=7200.0, calls=9, budget_usd=0.5, budget_tokens=1000
         ),
-        approvals=ApprovalSettings(hold=0.0, expires=86400.0, on_expiry="stop", required=2),
+        approvals=ApprovalSettings(hold=0.0, expires=86400.0, on_expiry="stop", on_denial="stop", required=2),
         examples=(Example(tool="Read", raw='{"file_path": "docs/é.txt"}', expect=Verdict.ALLOW),),
     )
 
@@ -169,6 +170,7 @@ def test_the_authors_own_patterns_cannot_uncover_the_default_set() -> None:
         ("[limits]\nturns = true", "limits.turns"),
         ("[approvals]\nrequired = 0", "approvals.required"),
         ('[approvals]\non_expiry = "allow"', "approvals.on_expiry"),
+        ('[approvals]\non_denial = "deny"', "approvals.on_denial"),
         ('system_prompt_file = "x"', "system_prompt"),
         ('[[examples]]\ntool = "Read"\ninput = { file_path = "../x" }\nexpect = "allow"', "examples"),
         ('[[examples]]\ntool = "Read"\ninput = { file_path = "x" }\nexpect = "maybe"', "examples.1.expect"),

@@ -11,12 +11,10 @@ import pytest
 
 from runner.errors import SandboxUnavailableError, StoreError
 from runner.lifecycle import ApprovalState, RunState
-from runner.model import ApprovalSettings, Attempt, Policy
+from runner.model import ApprovalSettings, Attempt
 from runner.supervisor import clockwork as room
-from runner.supervisor.agents import Agents
 from runner.supervisor.clockwork import Clockwork
 from runner.supervisor.endings import End, Ending
-from runner.supervisor.service import Backstage, SupervisorService
 from tests.unit.supervisor.conducting import ImagedEngine
 from tests.unit.supervisor.world import World, a_turn, play, settled, states, write
 
@@ -25,28 +23,10 @@ EXPIRES = 60.0
 
 
 def a_clockwork(world: World, engine: ImagedEngine) -> Clockwork:
-    service = SupervisorService(
-        Backstage(
-            store=world.store,
-            engine=engine,  # type: ignore[arg-type]
-            effects=world.effects,
-            agents=Agents(store=world.store, clock=world.clock, ceiling=Policy.SKIP),
-            endings=world.endings,
-            live=world.live,
-            changes=world.changes,
-            clock=world.clock,
-            ids=world.ids,
-            enqueue=world.enqueue,
-            owner="mine",
-            model_kind="scripted",
-            state_dir=str(world.folder),
-        )
-    )
     return Clockwork(
         store=world.store,
         engine=engine,  # type: ignore[arg-type]
         effects=world.effects,
-        service=service,
         clock=world.clock,
         enqueue=world.enqueue,
     )
