@@ -24,7 +24,19 @@ from runner.profiles import from_json as profile_from_json
 from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import STATE_LABEL
-from runner.store import ApprovalRow, AuditRow, Connection, RunRow, Store, profiles, runs
+from runner.store import (
+    ApprovalRow,
+    AuditRow,
+    CaptureRow,
+    Connection,
+    RunRow,
+    Store,
+    captures,
+    pausing,
+    profiles,
+    runs,
+    taints,
+)
 from runner.supervisor import queries
 from runner.supervisor.agents import Agents, profile_line, publish
 from runner.supervisor.changes import Changes
@@ -280,6 +292,7 @@ class SupervisorService:
                 nonce=prompt.nonce,
             ),
         )
+        taints.add(conn, row.id, of_capture(capture, sender, id=row.capture), now=now)
         on.enqueue(conn, Attempt(row.id, 0, 0), agent=row.agent)
         return row
 
@@ -287,7 +300,6 @@ class SupervisorService:
         row = runs.get(conn, run)
         if row.state in RUN_ENDS:
             return None
-        taints.add(conn, row.id, of_capture(capture, sender, id=row.capture), now=now)
         return self._on.endings.record_in(
             conn, Attempt(run, row.segment, row.attempt), End(ending=Ending.CANCEL, reason=reason, by=by)
         )
