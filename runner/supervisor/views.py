@@ -22,8 +22,8 @@ class RunFacts(NamedTuple):
     segments: Sequence[SegmentRow]
     calls: Sequence[CallRow]
     waiting: Sequence[ApprovalRow]
-
     taint: Sequence[Taint] = ()
+
 
 def sender_name(sender: Sender) -> str:
     """`owner`, or the contact's petname and fingerprint; never a claimed name (R14)."""
@@ -98,9 +98,9 @@ def approval_view(row: ApprovalRow, arguments: Json, history: Sequence[AuditRow]
         "paths": paths_view(row.paths),
         "preview": row.preview,
         "warnings": list(row.warnings),
+        "taint": taint_view(taints.load(row.recorded.get("taint", "[]"))),
         "history": [{"time": event.time, "event": event.event, "data": event.data} for event in history],
         "decided_by": None if row.decided_by is None else (row.decided_by.name or f"uid {row.decided_by.uid}"),
-        "taint": taint_view(taints.load(row.recorded.get("taint", "[]"))),
         "decided_at": row.decided_at,
         "decision_reason": row.decision_reason,
         "outcome": row.outcome,
@@ -139,8 +139,6 @@ def paths_view(paths: Sequence[ResolvedPath]) -> Json:
     return [{"asked": path.asked, "resolved": str(path.resolved)} for path in paths]
 
 
-def _who(data: JsonObject) -> str:
-    """Who did it: the person on record, the sender of what came in, else the supervisor itself."""
 def taint_view(found: Sequence[Taint]) -> Json:
     """What untrusted content was in the run, source by source, in the order in which it came (P4)."""
     return [
@@ -154,6 +152,8 @@ def taint_view(found: Sequence[Taint]) -> Json:
     ]
 
 
+def _who(data: JsonObject) -> str:
+    """Who did it: the person on record, the sender of what came in, else the supervisor itself."""
     by = data.get("by", data if "uid" in data else None)
     if isinstance(by, dict):
         return str(by.get("name") or f"uid {by.get('uid')}")
