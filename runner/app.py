@@ -13,11 +13,15 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from runner.agent import bundled_cli
+from runner.api.admission import Admission
 from runner.api.client import Client
+from runner.api.credential import Credentials
 from runner.api.server import ControlServer
-from runner.errors import RunnerError
+from runner.api.tripwire import signs
+from runner.captures.ed25519 import KeyUnusableError, fingerprint
+from runner.errors import RunnerError, SettingsError
 from runner.gateway import Patience, make_upstream
-from runner.model import JsonObject
+from runner.model import Json, JsonObject
 from runner.sandbox import image as images
 from runner.sandbox.engine import Engine, ImageInfo
 from runner.settings import Settings, control_socket, private_directory, socket_dir
@@ -43,6 +47,7 @@ from runner.supervisor.shipped import publish_shipped
 from runner.supervisor.standing import StandingYes
 
 #: Containers at once: on this host, and of one agent.
+from runner.supervisor.witness import Witness
 HOST_LIMIT = 8
 AGENT_LIMIT = 4
 #: Seconds in which an engine, or a supervisor, answers a person who asks how it is.
@@ -107,6 +112,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     endings=endings,
                     live=live,
                     changes=changes,
+                    witness=Witness(store=store, clock=clock, who=approvers(settings)),
                     clock=clock,
                     ids=ids,
                     enqueue=dispatch.enqueue,
@@ -130,7 +136,12 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                 clock=clock,
                 enqueue=dispatch.enqueue,
             ).run()
-            control = ControlServer(service, directory=socket_dir(settings), approvers=settings.approvers.uids)
+            admission = Admission(
+                credentials=Credentials(settings.approvers.keys, clock=clock, nonces=ids.nonce),
+                signs=signs if settings.tripwires else None,
+            )
+            uids, folder = settings.approvers.uids, socket_dir(settings)
+            control = ControlServer(service, directory=folder, approvers=uids, admission=admission)
             await control.start()
             stack.push_async_callback(control.stop)
             await dispatch.start()
@@ -204,6 +215,25 @@ def failpoint(where: str | None) -> Callable[[str, Sequence[str]], None] | None:
 def owner_label(state_dir: Path) -> str:
     """Names a state directory's containers, and tells nothing else about it."""
     return hashlib.sha256(os.fsencode(state_dir.resolve())).hexdigest()[:16]
+
+
+def approvers(settings: Settings) -> JsonObject:
+    """Who may decide, and how that is known.
+
+    Raises:
+        SettingsError: A key is none.
+    """
+    keys: list[Json] = []
+    for name, key in settings.approvers.keys.items():
+        try:
+            keys.append({"name": name, "key": key, "fingerprint": fingerprint(key)})
+        except KeyUnusableError as error:
+            raise SettingsError(
+                f"cannot use setting RUNNER_APPROVERS.keys.{name}: {error}",
+                resolution="copy the line runner approver keygen says",
+            ) from None
+    uids: list[Json] = [os.geteuid(), *settings.approvers.uids]
+    return {"uids": uids, "keys": keys, "tripwires": settings.tripwires}
 
 
 async def until_signalled() -> None:

@@ -137,6 +137,12 @@ class NotAllowedError(RunnerError):
     code, exit_code, http_status = "not_allowed", 7, 403
 
 
+class CredentialNeededError(NotAllowedError):
+    """A yes has to be signed with an approver's key here (W2); `details` is the supervisor's challenge."""
+
+    code = "credential_needed"
+
+
 class PausedError(RunnerError):
     """The supervisor is paused (L9)."""
 

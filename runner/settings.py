@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,7 +20,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from pydantic_settings.sources import InitSettingsSource
 
 from runner.errors import SettingsError
-from runner.model import JsonObject, Policy
+from runner.model import Json, JsonObject, Policy
 
 CONTROL_SOCKET = "control.sock"
 
@@ -31,6 +32,19 @@ class Approvers(BaseModel):
 
     uids: tuple[Annotated[int, Field(ge=0, strict=True)], ...] = ()
 
+    #: Name → public key. With any, whatever releases something has to be signed with one of them (W2).
+    keys: Mapping[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$")],
+        Annotated[str, Field(pattern=r"^ed25519:[A-Za-z0-9_-]{43}$")],
+    ] = Field(default_factory=dict)
+
+    @field_validator("keys")
+    @classmethod
+    def _each_key_once(cls, value: Mapping[str, str]) -> Mapping[str, str]:
+        """Two names for one key would be two approvers to whoever reads the record (D5)."""
+        if len(set(value.values())) < len(value):
+            raise ValueError("the same key has two names")
+        return value
 
 class Settings(BaseSettings):
     """Every setting, checked. Absent and empty environment variables mean the same: the default."""
@@ -56,6 +70,7 @@ class Settings(BaseSettings):
     max_policy: Policy = Policy.SKIP  #: `skip`: no ceiling
     approvers: Annotated[Approvers, NoDecode] = Approvers()
     #: `event:before`, `event:after`, `event:after:2`: where a fault campaign has the supervisor killed; never set it.
+    tripwires: bool = True  #: refuse a yes that comes from within an agent's shell (W3)
     failpoint: Annotated[str, Field(pattern=r"^[a-z_]+\.[a-z_]+:(before|after)(:[1-9][0-9]?)?$")] | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -77,13 +92,19 @@ class Settings(BaseSettings):
 
     @field_validator("approvers", mode="before")
     @classmethod
-    def _uid_list(cls, value: object) -> object:
-        """RUNNER_APPROVERS is a list of uids: `1000,1001`."""
-        if isinstance(value, str):
-            if not re.fullmatch(r"\d{1,10}(,\d{1,10})*", value):
-                raise ValueError("must be uids with commas between them, such as 1000,1001")
-            return {"uids": tuple(int(uid) for uid in value.split(","))}
-        return value
+    def _approver_list(cls, value: object) -> object:
+        """RUNNER_APPROVERS is a list of uids and keys: `1000,1001,anna=ed25519:…`. Without a key in it the file's stay in force."""
+        if not isinstance(value, str):
+            return value
+        parts = value.split(",")
+        uids = [part for part in parts if re.fullmatch(r"\d{1,10}", part)]
+        named = [part.partition("=") for part in parts if part not in uids]
+        names = [name for name, mark, key in named if mark and name and key]
+        if len(names) < len(named) or len(set(names)) < len(names):
+            raise ValueError("must be uids and NAME=KEY with commas between them, such as 1000,1001,anna=ed25519:…")
+        kept = _read_config(config_file()).get("approvers")
+        keys: Json = {name: key for name, _, key in named} or (kept.get("keys", {}) if isinstance(kept, dict) else {})
+        return {"uids": tuple(int(uid) for uid in uids), "keys": keys}
 
     @model_validator(mode="before")
     @classmethod
@@ -123,7 +144,7 @@ class Settings(BaseSettings):
         """
         if self.api_key is not None or self.key_file is None:
             return self.api_key
-        text = _read_private(self.key_file, setting="RUNNER_KEY_FILE", mask=0o077).strip()
+        text = read_private(self.key_file, setting="RUNNER_KEY_FILE", mask=0o077).strip()
         if not text:
             raise SettingsError(f"cannot use RUNNER_KEY_FILE: {self.key_file} is empty", resolution="put the key in it")
         return SecretStr(text)
@@ -226,7 +247,7 @@ def _setting_name(location: tuple[int | str, ...]) -> str:
 def _read_config(path: Path) -> JsonObject:
     if not path.exists() and not path.is_symlink():
         return {}
-    text = _read_private(path, setting="config.toml", mask=0o022)
+    text = read_private(path, setting="config.toml", mask=0o022)
     try:
         found: JsonObject = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -234,8 +255,12 @@ def _read_config(path: Path) -> JsonObject:
     return found
 
 
-def _read_private(path: Path, *, setting: str, mask: int) -> str:
-    """The text of a file that gives power: ours or root's, and not open to others by `mask`."""
+def read_private(path: Path, *, setting: str, mask: int) -> str:
+    """The text of a file that gives power: ours or root's, and not open to others by `mask`.
+
+    Raises:
+        SettingsError: It cannot be read, or others control or read it; names `setting`.
+    """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         with os.fdopen(handle, encoding="utf-8") as file:

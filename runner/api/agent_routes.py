@@ -51,10 +51,19 @@ AGENT_ROUTES: tuple[Route, ...] = (
     Route(method="GET", path="/v1/profiles/{ref}", access=Access.READ, handler=_profile),
     Route(method="POST", path="/v1/profiles/{ref}/retire", access=Access.OPERATE, handler=_retire, cap=SMALL),
     Route(method="GET", path="/v1/profiles/{ref}/tools", access=Access.READ, handler=_tools),
-    Route(method="POST", path="/v1/profiles/{ref}/tools", access=Access.OPERATE, handler=_save, cap=SMALL),
-    Route(method="POST", path="/v1/profiles/{ref}/tools/reset", access=Access.OPERATE, handler=_reset, cap=SMALL),
+    Route(method="POST", path="/v1/profiles/{ref}/tools", access=Access.OPERATE, handler=_save, cap=SMALL, releases=True),
+    Route(
+        method="POST", path="/v1/profiles/{ref}/tools/reset", access=Access.OPERATE, handler=_reset, cap=SMALL, releases=True
+    ),
     Route(method="GET", path="/v1/policy", access=Access.READ, handler=_policy),
-    Route(method="POST", path="/v1/policy", access=Access.OPERATE, handler=_choose, cap=SMALL),
-    Route(method="POST", path="/v1/approvals/{ref}/approve-and-save", access=Access.OPERATE, handler=_approve, cap=SMALL),
+    Route(method="POST", path="/v1/policy", access=Access.OPERATE, handler=_choose, cap=SMALL, releases=True),
+    Route(
+        method="POST",
+        path="/v1/approvals/{ref}/approve-and-save",
+        access=Access.OPERATE,
+        handler=_approve,
+        cap=SMALL,
+        releases=True,
+    ),
     Route(method="POST", path="/v1/approvals/{ref}/deny-and-save", access=Access.OPERATE, handler=_deny, cap=SMALL),
 )

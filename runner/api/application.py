@@ -1,11 +1,13 @@
 """The Starlette application made from the route table.
 
-Owns the order in which a request is refused: who, from where, which route, how large, what shape. Answers errors in one form.
+Owns the order in which a request is refused: who, from where, which route, how large, what shape, on whose word. Answers
+errors in one form.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
 from typing import TypeAlias
 
 from starlette.applications import Starlette
@@ -15,8 +17,10 @@ from starlette.responses import Response
 from starlette.routing import Route as Mounted
 
 from runner.api.access import People, check_access, refuse_browsers
+from runner.api.admission import Admission, Asked
 from runner.api.ask import Ask, read_body
 from runner.api.errors import error_body
+from runner.api.markers import HEADER, declared
 from runner.api.peer import PEER, Peer
 from runner.api.route import Route
 from runner.api.routes import ROUTES
@@ -28,25 +32,36 @@ from runner.render import json_document
 _Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
-def make_application(service: Service, *, people: People, routes: Collection[Route] = ROUTES) -> Starlette:
+def make_application(
+    service: Service, *, people: People, admission: Admission, routes: Collection[Route] = ROUTES
+) -> Starlette:
     """The application of a control socket."""
-    mounted = [Mounted(route.path, _endpoint(service, people, route), methods=[route.method]) for route in routes]
+    mounted = [Mounted(route.path, _endpoint(service, people, admission, route), methods=[route.method]) for route in routes]
     return Starlette(
         routes=mounted,
         exception_handlers={RunnerError: _answer_error, HTTPException: _answer_http, Exception: _answer_bug},
     )
 
 
-def _endpoint(service: Service, people: People, route: Route) -> _Endpoint:
+def _endpoint(service: Service, people: People, admission: Admission, route: Route) -> _Endpoint:  # noqa: PLR0917
     async def called(request: Request) -> Response:
         found = request.scope.get(PEER)
         peer = check_access(people, found if isinstance(found, Peer) else None, route.access)
         refuse_browsers(request.headers)
         body = await read_body(request, cap=route.cap) if route.cap else {}
         ask = Ask(peer=peer, raw_ref=request.path_params.get("ref", ""), params=request.query_params, body=body)
+        if route.releases:
+            proof = await admission.admit(service.witness, _asked(request, ask))
+            ask = replace(ask, proof=proof)
         return _answer(await route.handler(service, ask))
 
     return called
+
+
+def _asked(request: Request, ask: Ask) -> Asked:
+    act = request.scope["path"].removeprefix("/v1/")
+    markers = declared(request.headers.get(HEADER))
+    return Asked(act=act, ref=ask.ref, body=ask.body, peer=ask.peer, markers=markers, who=ask.who)
 
 
 def _answer(value: Json, *, status: int = 200) -> Response:

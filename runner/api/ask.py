@@ -5,6 +5,7 @@ Owns reading bodies and parameters. A field of the wrong type is refused, never 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TypeVar
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
+from runner.api.credential import Proof
 from runner.api.peer import Peer
 from runner.approvals import Approver
 from runner.digest import MalformedJsonError, parse_strict
@@ -22,6 +24,7 @@ from runner.model import JsonObject
 #: A client that wants to wait longer asks again.
 LONGEST_WAIT = 30.0
 Meaning = TypeVar("Meaning")
+_CHANNEL = "control socket"
 _MAX_REF = 64
 _MAX_TEXT = 4096
 _MAX_CALLS = 1000
@@ -35,6 +38,7 @@ class Ask:
     raw_ref: str = ""
     params: QueryParams = field(default_factory=QueryParams)
     body: JsonObject = field(default_factory=dict)
+    proof: Proof | None = None  #: whose key signed the request
 
     @property
     def ref(self) -> str:
@@ -50,7 +54,18 @@ class Ask:
     @property
     def who(self) -> Approver:
         """The caller as decisions record it (W4)."""
-        return Approver(uid=self.peer.uid, channel="control socket", name=None)
+        uid, host, proof = self.peer.uid, os.uname().nodename, self.proof
+        if proof is None:
+            return Approver(uid=uid, channel=_CHANNEL, tty=self.peer.tty, host=host)
+        return Approver(
+            uid=uid,
+            channel=_CHANNEL,
+            name=proof.name,
+            method="key",
+            key_id=proof.key_id,
+            tty=self.peer.tty,
+            host=host,
+        )
 
     @property
     def version(self) -> int:

@@ -9,15 +9,19 @@ import os
 import ssl
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
 import httpx2
 
 from runner.api.errors import error_from
-from runner.errors import RunnerError, SupervisorUnavailableError
+from runner.api.markers import HEADER, carried
+from runner.errors import CredentialNeededError, RunnerError, SupervisorUnavailableError
 from runner.model import Json, JsonObject
 from runner.render import json_document
+
+if TYPE_CHECKING:
+    from runner.api.credential import Signer
 
 #: Seconds in which even a busy supervisor answers.
 PATIENCE = 60.0
@@ -29,9 +33,11 @@ class Client:
     Args:
         path: The control socket.
         patience: Seconds for an ordinary answer; a wait adds its own.
+        signer: Signs what the supervisor wants signed; None: nobody here can.
     """
 
-    def __init__(self, path: Path, *, patience: float = PATIENCE) -> None:
+    def __init__(self, path: Path, *, patience: float = PATIENCE, signer: Signer | None = None) -> None:
+        self._signer = signer
         self._path = path
         self._patience = patience
         self._handle: int | None = None
@@ -69,13 +75,24 @@ class Client:
         return self._call("GET", segments, params=given)
 
     def post(self, *segments: str, body: JsonObject) -> Json:
-        """Do something.
+        """Do something; where that needs an approver's key, sign it.
 
         Raises:
-            RunnerError: As the supervisor raised it.
+            RunnerError: As the supervisor raised it, or the signer.
         """
-        content = json_document(body, compact=True).encode()
-        return self._call("POST", segments, content=content, headers={"Content-Type": "application/json"})
+        try:
+            return self._send(segments, body)
+        except CredentialNeededError as error:
+            if self._signer is None or not error.details:
+                raise
+            credential = self._signer("/".join(segments), body, error.details)
+        return self._send(segments, {**body, "credential": credential})
+
+    def _send(self, segments: tuple[str, ...], body: JsonObject) -> Json:
+        headers = {"Content-Type": "application/json"}
+        if found := carried(os.environ):
+            headers[HEADER] = ",".join(found)
+        return self._call("POST", segments, content=json_document(body, compact=True).encode(), headers=headers)
 
     def record(self, *segments: str) -> JsonObject:
         """Read one object."""

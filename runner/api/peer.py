@@ -1,4 +1,4 @@
-"""Who is at the other end of the control socket, by the kernel's word (W1).
+"""Who is at the other end of the control socket, by the kernel's word (W1, W4).
 
 Owns reading the peer's identity when a connection is made, before a byte of it is read. A request can say nothing about itself.
 """
@@ -6,11 +6,12 @@ Owns reading the peer's identity when a connection is made, before a byte of it 
 from __future__ import annotations
 
 import os
+import re
 import select
 import socket
 import struct
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,14 +25,18 @@ if TYPE_CHECKING:
 PEER = "runner.peer"  #: the scope's key
 _SO_PEERPIDFD = 77  #: Linux 6.5; socket has no name for it before Python 3.14
 
+_CONTAINER = re.compile("[0-9a-f]{64}")  #: what every engine names its containers' cgroups by
+_PTS, _TTY = 136, 4  #: major numbers of terminals
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """A connected process. `ours` is false when it may be in another pid namespace: a container's."""
+    """A connected process. `ours` is false when it may be in a container: another pid namespace, or a container's cgroup."""
 
     uid: int
     pid: int
     ours: bool
+    tty: str | None = field(default=None, compare=False)  #: the terminal it belongs to
 
 
 def peer_of(connection: socket.socket) -> Peer:
@@ -44,8 +49,10 @@ def peer_of(connection: socket.socket) -> Peer:
     pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
     pidfd = _pidfd(connection)
     try:
-        ours = pid > 0 and (_same_namespace(pid) or (uid == 0 and os.geteuid() != 0))
-        return Peer(uid=uid, pid=pid, ours=ours and (pidfd is None or _alive(pidfd)))
+        ours = pid > 0 and (_same_namespace(pid) or (uid == 0 and os.geteuid() != 0)) and not _contained(pid)
+        tty = _terminal(pid) if ours else None
+        # Asked last: what was read above was the peer's own only if it still lives.
+        return Peer(uid=uid, pid=pid, ours=ours and (pidfd is None or _alive(pidfd)), tty=tty)
     finally:
         if pidfd is not None:
             os.close(pidfd)
@@ -69,6 +76,28 @@ def _same_namespace(pid: int) -> bool:
     with suppress(OSError):
         return Path(f"/proc/{pid}/ns/pid").readlink() == Path("/proc/self/ns/pid").readlink()
     return False
+
+
+def _contained(pid: int) -> bool:
+    """Whether it is in a container that we are not in: one that shares the host's pid namespace shows in its cgroups."""
+    try:
+        theirs = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8", errors="replace")
+        own = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    return bool({*_CONTAINER.findall(theirs)} - {*_CONTAINER.findall(own)})
+
+
+def _terminal(pid: int) -> str | None:
+    """Its controlling terminal, as the kernel has it."""
+    try:
+        number = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[4])
+    except (OSError, ValueError, IndexError):
+        return None
+    major, minor = number >> 8 & 0xFFF, number & 0xFF | number >> 12 & 0xFFF00
+    if not number:
+        return None
+    return f"pts/{minor}" if major == _PTS else f"tty{minor}" if major == _TTY else f"{major}:{minor}"
 
 
 class PeerProtocol(H11Protocol):

@@ -18,10 +18,14 @@ SMALL = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """One operation. `cap` bounds the body in bytes; 0: there is none."""
+    """One operation. `cap` bounds the body in bytes; 0: there is none.
+
+    `releases`: it lets something happen, now or from now on, so admission is asked first (W2, W3).
+    """
 
     method: str
     path: str
     access: Access
     handler: Handler
     cap: int = 0
+    releases: bool = False

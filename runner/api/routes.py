@@ -13,6 +13,7 @@ from runner.api.ask import Ask
 from runner.api.publishing import publishable
 from runner.api.route import SMALL, Route
 from runner.api.service import Service
+from runner.api.witness_routes import WITNESS_ROUTES
 from runner.captures import BOUNDS, parse
 from runner.model import OWNER, Json
 
@@ -134,20 +135,21 @@ ROUTES: tuple[Route, ...] = (
     Route(method="GET", path="/v1/approvals", access=Access.READ, handler=_approvals),
     Route(method="GET", path="/v1/approvals/{ref}", access=Access.READ, handler=_approval),
     Route(method="GET", path="/v1/approvals/{ref}/wait", access=Access.READ, handler=_wait_approval),
-    Route(method="POST", path="/v1/approvals/{ref}/approve", access=Access.DECIDE, handler=_approve, cap=SMALL),
+    Route(method="POST", path="/v1/approvals/{ref}/approve", access=Access.DECIDE, handler=_approve, cap=SMALL, releases=True),
     Route(method="POST", path="/v1/approvals/{ref}/deny", access=Access.DECIDE, handler=_deny, cap=SMALL),
-    Route(method="POST", path="/v1/approvals/{ref}/settle", access=Access.DECIDE, handler=_settle, cap=SMALL),
+    Route(method="POST", path="/v1/approvals/{ref}/settle", access=Access.DECIDE, handler=_settle, cap=SMALL, releases=True),
     Route(method="GET", path="/v1/approvals/{ref}/undo", access=Access.READ, handler=_plan_undo),
-    Route(method="POST", path="/v1/approvals/{ref}/undo", access=Access.OPERATE, handler=_undo, cap=SMALL),
+    Route(method="POST", path="/v1/approvals/{ref}/undo", access=Access.OPERATE, handler=_undo, cap=SMALL, releases=True),
     Route(method="POST", path="/v1/approvals/{ref}/extend", access=Access.DECIDE, handler=_extend, cap=SMALL),
     Route(method="GET", path="/v1/batch/{ref}", access=Access.READ, handler=_listed),
-    Route(method="POST", path="/v1/batch/approve", access=Access.DECIDE, handler=_approve_all, cap=SMALL),
+    Route(method="POST", path="/v1/batch/approve", access=Access.DECIDE, handler=_approve_all, cap=SMALL, releases=True),
     Route(method="POST", path="/v1/batch/deny", access=Access.DECIDE, handler=_deny_all, cap=SMALL),
     Route(method="GET", path="/v1/log", access=Access.READ, handler=_log),
     Route(method="GET", path="/v1/profiles", access=Access.READ, handler=_profiles),
-    Route(method="POST", path="/v1/profiles", access=Access.OPERATE, handler=_publish, cap=SMALL),
+    Route(method="POST", path="/v1/profiles", access=Access.OPERATE, handler=_publish, cap=SMALL, releases=True),
     Route(method="GET", path="/v1/find/{ref}", access=Access.READ, handler=_find),
     Route(method="POST", path="/v1/pause", access=Access.OPERATE, handler=_pause, cap=SMALL),
-    Route(method="POST", path="/v1/resume", access=Access.OPERATE, handler=_go_on, cap=SMALL),
+    Route(method="POST", path="/v1/resume", access=Access.OPERATE, handler=_go_on, cap=SMALL, releases=True),
     *AGENT_ROUTES,
+    *WITNESS_ROUTES,
 )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from runner.api.access import People
+from runner.api.admission import Admission
 from runner.api.application import make_application
 from runner.api.peer import PeerProtocol
 from runner.errors import SupervisorUnavailableError
@@ -46,11 +47,13 @@ class ControlServer:
         service: Answers the requests.
         directory: Where the socket is; made private if it is missing.
         approvers: Uids that may read and decide besides this process's own.
+        admission: What is asked before something is released.
     """
 
-    def __init__(self, service: Service, *, directory: Path, approvers: Collection[int]) -> None:
+    def __init__(self, service: Service, *, directory: Path, approvers: Collection[int], admission: Admission) -> None:
         self._service = service
         self._directory = directory
+        self._admission = admission
         self._people = People(operator=os.geteuid(), approvers=frozenset(approvers))
         self._server: _Server | None = None
         self._task: asyncio.Task[None] | None = None
@@ -72,7 +75,7 @@ class ControlServer:
         bound = bind_private(self.path)
         found = self.path.lstat()
         self._bound = (found.st_dev, found.st_ino)
-        self._server = _Server(_config(make_application(self._service, people=self._people)))
+        self._server = _Server(_config(make_application(self._service, people=self._people, admission=self._admission)))
         self._task = asyncio.create_task(self._server.serve(sockets=[bound]))
         while not self._server.started:
             if self._task.done():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from runner.api.witness_service import Witness
 from runner.approvals import Approver
 from runner.model import Capture, JsonObject, Profile, Sender
 
@@ -111,6 +112,11 @@ class Service(Protocol):
     @property
     def undos(self) -> Undos:
         """Taking file effects back."""
+        ...
+
+    @property
+    def witness(self) -> Witness:
+        """Showings and refusals, on record."""
         ...
 
     async def status(self) -> JsonObject:

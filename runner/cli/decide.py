@@ -15,9 +15,12 @@ import typer
 
 from runner.api.client import Client, as_object
 from runner.cli.completion import pending
+from runner.cli.credential import keyed
+from runner.cli.editing import EditFile, edit_for, planned
 from runner.cli.follow import follow_approval
 from runner.cli.several import all_waiting, decide_all, listed, named
 from runner.cli.shared import DECISIONS, JsonFlag, Reason, connect, now, reach
+from runner.cli.showing import report_shown
 from runner.errors import AlreadyDecidedError, UsageError
 from runner.lifecycle import ApprovalState
 from runner.model import JsonObject
@@ -43,9 +46,9 @@ AllShown = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add this file's commands."""
-    app.command(rich_help_panel=DECISIONS, epilog="Example: runner approve a_2v8xk1")(approve)
+    app.command(rich_help_panel=DECISIONS, epilog="Example: runner approve a_2v8xk1")(keyed(approve))
     app.command(rich_help_panel=DECISIONS, epilog="Example: runner deny a_2v8xk1 --reason 'not in this folder'")(deny)
-    app.command(rich_help_panel=DECISIONS, epilog="Example: runner settle a_2v8xk1 not-happened")(settle)
+    app.command(rich_help_panel=DECISIONS, epilog="Example: runner settle a_2v8xk1 not-happened")(keyed(settle))
 
 
 def approve(  # noqa: PLR0913 - each is a flag of the contract
@@ -60,13 +63,15 @@ def approve(  # noqa: PLR0913 - each is a flag of the contract
         bool, typer.Option("--always", help="Let this tool of this agent run from now on, without asking.")
     ] = False,
     ask: Annotated[bool, typer.Option("--ask", help="Have this tool of this agent ask from now on, under any policy.")] = False,
+    edit: EditFile = None,
     json: JsonFlag = False,
 ) -> None:
     """Show a call whole, ask, and have the supervisor carry it out.
 
     Several are carried out together or not at all; off a terminal each is named ID=DIGEST. Calls of contacts, and what executes
     or sends, are approved one by one. --always counts only where strict is off, never for a contact, and not while untrusted
-    content could be carried out.
+    content could be carried out. With --edit the changed input is shown, and carried out in place of the proposed one; off a
+    terminal its digest is the one that runner show ID --edit FILE prints.
     """
     screen = Screen(json=json)
     calls = named(ids or (), digest, all_shown)
@@ -79,6 +84,7 @@ def approve(  # noqa: PLR0913 - each is a flag of the contract
     if always and ask:
         raise UsageError("cannot save two verdicts: --always or --ask", resolution="leave one of them out")
     save = "allow" if always else "ask" if ask else None
+    edited = edit_for(edit, calls, alone=save is None and all_shown is None)
     together = asked and (all_shown is not None or len(calls) > 1)
     if together and save is not None:
         raise UsageError("cannot save a verdict with several calls", resolution="approve one of them with it")
@@ -90,10 +96,10 @@ def approve(  # noqa: PLR0913 - each is a flag of the contract
             worst = 0
             calls = calls if all_shown is None else listed(client, all_shown)
             for ref in all_waiting(client, calls):
-                seen = calls[0].digest if asked else ask_person(screen, client, ref)
+                seen = calls[0].digest if asked else ask_person(screen, client, ref, edited=edited)
+                more: JsonObject = {"verdict": save, "input": edited}
                 body: JsonObject = {"digest": seen, "reason": reason}
-                if save is not None:
-                    body["verdict"] = save
+                body |= {key: value for key, value in more.items() if value is not None}
                 worst = max(worst, _release(screen, client, ref=ref, body=body, wait=wait) if seen else 1)
     if worst:
         raise typer.Exit(worst)
@@ -158,13 +164,15 @@ def settle(
         screen.say(Styled("settled ", "bold"), f"{tool} ", Styled(whole, "cyan"), f": {text_at(found, 'state')}")
 
 
-def ask_person(screen: Screen, client: Client, ref: str) -> str | None:
+def ask_person(screen: Screen, client: Client, ref: str, *, edited: str | None = None) -> str | None:
     """Show the card and ask; the digest of what was shown for a yes, None for everything else.
+
+    `edited`: an input that would be carried out in place of the proposed one; then its card is shown.
 
     Raises:
         AlreadyDecidedError: There is nothing to decide any more.
     """
-    approval = client.record("approvals", ref)
+    approval = client.record("approvals", ref) if edited is None else planned(client, ref, edited)
     state = text_at(approval, "state")
     if state != ApprovalState.PENDING.value:
         raise AlreadyDecidedError(f"cannot approve {ref}: it is {state} already", resolution=f"runner show {ref}")
@@ -172,12 +180,13 @@ def ask_person(screen: Screen, client: Client, ref: str) -> str | None:
     for number, part in enumerate(parts, 1):
         screen.part(part)
         if number == len(parts):
+            report_shown(client, approval, surface="cli", parts=parts)
             screen.ask(Styled(f"approve {tool_name(text_at(approval, 'tool'))} {ref}?", "bold"), " [y/N]")
-            if _typed() in {"y", "yes"}:
+            if typed() in {"y", "yes"}:
                 return text_at(approval, "digest")
         else:
             screen.ask(f"part {number}/{len(parts)}; Enter shows the next, q leaves it undecided:")
-            if _typed() != "":
+            if typed() != "":
                 break
     screen.progress(f"nothing was decided; {ref} still waits")
     return None
@@ -191,7 +200,7 @@ def _say_saved(screen: Screen, found: JsonObject) -> None:
         screen.progress(Styled("note: ", "yellow"), note)
 
 
-def _typed() -> str | None:
+def typed() -> str | None:
     """One line typed after the question was on screen; None at the end of input."""
     time.sleep(ARM_DELAY)
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

@@ -38,6 +38,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "decide": ("approve", "deny", "settle"),
     "undo": ("undo",),
     "extend": ("extend",),
+    "approver": ("approver",),
     "pausing": ("pause", "resume"),
     "log": ("log",),
     "audit": ("audit",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from runner.api.client import as_object
+from runner.cli.credential import keyed
 from runner.cli.shared import SUPERVISOR, JsonFlag, Reason, connect
 from runner.render import Screen, Styled
 from runner.render.values import text_at
@@ -13,7 +14,7 @@ from runner.render.values import text_at
 def register(app: typer.Typer) -> None:
     """Add this file's commands."""
     app.command(rich_help_panel=SUPERVISOR, epilog="Example: runner pause --reason 'away until Monday'")(pause)
-    app.command(rich_help_panel=SUPERVISOR, epilog="Example: runner resume")(resume)
+    app.command(rich_help_panel=SUPERVISOR, epilog="Example: runner resume")(keyed(resume))
 
 
 def pause(*, reason: Reason = None, json: JsonFlag = False) -> None:

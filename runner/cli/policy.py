@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from runner.api.client import as_object
+from runner.cli.credential import keyed
 from runner.cli.shared import PROFILES, JsonFlag, connect
 from runner.model import Json, JsonObject, Policy, Verdict
 from runner.policy.precedence import TABLE, Row
@@ -22,7 +23,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="How tool calls are decided, and your default for them.")
     group.command(epilog="Example: runner policy table --json")(table)
     group.command(epilog="Example: runner policy get")(get)
-    group.command(name="set", epilog="Example: runner policy set read_only --ceiling read_only")(choose)
+    group.command(name="set", epilog="Example: runner policy set read_only --ceiling read_only")(keyed(choose))
     app.add_typer(group, name="policy", rich_help_panel=PROFILES)
 
 

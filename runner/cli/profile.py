@@ -12,6 +12,7 @@ from runner.api.explaining import published
 from runner.api.publishing import Checked, examine, publishable
 from runner.cli import authoring
 from runner.cli.completion import agents
+from runner.cli.credential import keyed
 from runner.cli.shared import PROFILES, JsonFlag, as_list, connect
 from runner.errors import ProfileError
 from runner.model import Json, JsonObject
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="Write, check and publish agents.")
     group.command(epilog="Example: runner profile new scribe --cwd /srv/agents/scribe")(authoring.new)
     group.command(epilog="Example: runner profile check agents/*.toml")(check)
-    group.command(epilog="Example: runner profile publish agents/scribe.toml")(publish)
+    group.command(epilog="Example: runner profile publish agents/scribe.toml")(keyed(publish))
     group.command(name="list", epilog="Example: runner profile list --json")(list_all)
     group.command(epilog="Example: runner profile show scribe")(show)
     group.command(epilog="Example: runner profile diff scribe agents/scribe.toml")(authoring.diff)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import typer
 
+from runner.cli.credential import chosen_signer
 from runner.errors import NotFoundError, RunnerError, UsageError
 from runner.model import Json, JsonObject
 from runner.settings import control_socket, load_settings
@@ -37,7 +38,7 @@ def connect() -> Client:
     """A client of this host's supervisor, for a `with` block."""
     from runner.api.client import Client  # noqa: PLC0415 - commands that need no supervisor start without its HTTP client
 
-    return Client(control_socket(load_settings()))
+    return Client(control_socket(load_settings()), signer=chosen_signer())
 
 
 def now() -> datetime:

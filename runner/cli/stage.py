@@ -108,7 +108,9 @@ class Stage:
         kept = {name: value for name, value in os.environ.items() if name not in _UNSET}
         database = f"sqlite:///{self.state}/runner.db"
         own = {"RUNNER_STATE_DIR": str(self.state), "RUNNER_DATABASE_URL": database, "RUNNER_MODEL": f"scripted:{script}"}
-        return kept | own | {"XDG_CONFIG_HOME": str(self.home / "config"), "NO_COLOR": "1"}
+        # Its approvals are the demo's own, of its own file: it may be tried from within an agent's shell too.
+        own |= {"XDG_CONFIG_HOME": str(self.home / "config"), "RUNNER_TRIPWIRES": "off"}
+        return kept | own | {"NO_COLOR": "1"}
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import typer
 
 from runner.api.client import as_object
 from runner.cli.completion import agents
+from runner.cli.credential import keyed
 from runner.cli.shared import PROFILES, JsonFlag, connect
 from runner.model import Json, JsonObject
 from runner.policy import SavedVerdict
@@ -24,8 +25,8 @@ def register(app: typer.Typer) -> None:
     """Add this file's commands."""
     group = typer.Typer(no_args_is_help=True, help="Standing verdicts for the tools of an agent.")
     group.command(name="list", epilog="Example: runner tools list scribe --json")(list_all)
-    group.command(name="set", epilog="Example: runner tools set scribe Write block")(set_one)
-    group.command(epilog="Example: runner tools reset scribe Write")(reset)
+    group.command(name="set", epilog="Example: runner tools set scribe Write block")(keyed(set_one))
+    group.command(epilog="Example: runner tools reset scribe Write")(keyed(reset))
     app.add_typer(group, name="tools", rich_help_panel=PROFILES)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from runner.api.client import as_object
+from runner.cli.credential import keyed
 from runner.cli.shared import DECISIONS, JsonFlag, connect, reach
 from runner.lifecycle import ApprovalState
 from runner.model import JsonObject
@@ -19,7 +20,7 @@ _EXITS = {ApprovalState.DONE.value: 0, ApprovalState.STALE.value: 5}
 
 def register(app: typer.Typer) -> None:
     """Add this file's command."""
-    app.command(rich_help_panel=DECISIONS, epilog="Example: runner undo a_2v8xk1 --dry-run")(undo)
+    app.command(rich_help_panel=DECISIONS, epilog="Example: runner undo a_2v8xk1 --dry-run")(keyed(undo))
 
 
 def undo(

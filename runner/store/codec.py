@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import PurePosixPath
 from typing import TypeVar
 
@@ -53,7 +52,7 @@ def load_sender(found: RowMapping) -> Sender:
 
 def by(approver: Approver | None) -> dict[str, Json]:
     """Who did it, as a fact of an audit row; nothing when it was the supervisor itself."""
-    return {} if approver is None else {"by": asdict(approver)}
+    return {} if approver is None else {"by": approver.facts()}
 
 
 def read(parse: Callable[[RowMapping], Row], found: RowMapping) -> Row:

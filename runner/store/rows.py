@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from runner.lifecycle import ApprovalState, RunState
-from runner.model import ApprovalId, CallId, CaptureId, Digest, ResolvedPath, RunId, Sender, Usage, Verdict
+from runner.lifecycle import ApprovalState, CaptureState, RunState
+from runner.model import ApprovalId, CallId, CaptureId, Digest, Json, ResolvedPath, RunId, Sender, Usage, Verdict
 
 if TYPE_CHECKING:
     from runner.store.edit import Edit
@@ -20,11 +20,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approver:
-    """Who decided, through which door."""
+    """Who decided, through which door, and how that is known (W4). Rows of older versions lack all but the first three."""
 
     uid: int
     channel: str  #: "cli", "web", ...
     name: str | None = None
+    method: str = "uid"  #: "uid": the kernel's word alone; "key": besides it a signature
+    key_id: str | None = None  #: fingerprint of the key that signed
+    tty: str | None = None
+    host: str | None = None
+
+    def facts(self) -> dict[str, Json]:
+        """As a fact of an audit row: uid, door and name always, what is known besides only where it is known."""
+        facts: dict[str, Json] = {"uid": self.uid, "channel": self.channel, "name": self.name}
+        more: dict[str, Json] = {"key_id": self.key_id, "tty": self.tty, "host": self.host}
+        if self.method != "uid":
+            facts["method"] = self.method
+        return facts | {name: value for name, value in more.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +76,7 @@ class CaptureRow:
     sender: Sender
     text: str
     created: float
+    state: CaptureState = CaptureState.RECEIVED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

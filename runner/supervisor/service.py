@@ -39,6 +39,7 @@ from runner.store import (
 )
 from runner.supervisor import queries
 from runner.supervisor.agents import Agents, profile_line, publish
+from runner.supervisor.witness import Witness
 from runner.supervisor.changes import Changes
 from runner.supervisor.effects import Effects
 from runner.supervisor.endings import End, Ending, Endings
@@ -52,6 +53,7 @@ from runner.supervisor.views import approval_line, event_line, run_line, run_vie
 
 #: Longest a client may have a request wait for a change; it asks again.
 MAX_WAIT = 60.0
+    witness: Witness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +197,11 @@ class SupervisorService:
             if saves is not None:
                 saves(conn, denied)
             if stop:
+    @property
+    def witness(self) -> Witness:
+        """Showings and refusals, on record."""
+        return self._on.witness
+
                 self._stop(conn, denied.run, reason or "stopped with a denial", who)
 
         row = await self._on.store.query(approvals.find, ref)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -158,7 +158,7 @@ class Undos:
         (opened,) = approvals.open_turn(conn, [request], now=now, ids=lambda: fresh, nonces=self.ids.nonce)
         if isinstance(opened, Refusal):
             raise UsageError(f"cannot undo {row.id}: {opened.reason}")
-        audit.append(conn, time=now, event="approval.undo", subject=row.id, data={"undo": fresh, "by": asdict(who)})
+        audit.append(conn, time=now, event="approval.undo", subject=row.id, data={"undo": fresh, "by": who.facts()})
         return opened
 
 

@@ -6,11 +6,15 @@ Keeps what it was asked in `asked`, so a test can say that nothing was decided.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from runner.api.admission import Admission
+from runner.api.credential import Credentials
 from runner.api.server import ControlServer
 from runner.approvals import Approver
 from runner.errors import AlreadyDecidedError, DigestMismatchError, NotFoundError
@@ -20,7 +24,10 @@ from tests.helpers.fake_queue import FakeQueue
 from tests.helpers.fake_switch import FakeSwitch
 from tests.helpers.fake_undos import FakeUndos
 
+from tests.helpers.fake_witness import FakeWitness
 RUN = "r_0123456789abcdef"
+#: No key is set up, and no tripwire.
+OPEN = Admission(credentials=Credentials({}, clock=time.time, nonces=lambda: secrets.token_hex(16)), signs=None)
 APPROVAL = "a_0123456789abcdef"
 CAPTURE = "c_0123456789abcdef"
 DIGEST = "sha256:" + "1" * 64
@@ -137,6 +144,7 @@ class FakeService:
         return {
             "version": "0.1.0",
             "pid": 1,
+        self.witness = FakeWitness(self.asked)
             "uptime": 5.0,
             "containers": 0,
             "runs": {"held": 1},
@@ -263,9 +271,11 @@ class FakeService:
 
 
 @contextmanager
-def served(service: FakeService, directory: Path, *, approvers: tuple[int, ...] = ()) -> Iterator[Path]:
+def served(
+    service: FakeService, directory: Path, *, approvers: tuple[int, ...] = (), admission: Admission = OPEN
+) -> Iterator[Path]:
     """The service on a real control socket in a thread of its own; yields the socket's path."""
-    server = ControlServer(service, directory=directory, approvers=approvers)
+    server = ControlServer(service, directory=directory, approvers=approvers, admission=admission)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

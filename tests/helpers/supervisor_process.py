@@ -72,6 +72,7 @@ class SupervisorProcess:
         """The environment of the supervisor and of every command."""
         keep = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "DOCKER_HOST") if name in os.environ}
         own = {"RUNNER_STATE_DIR": str(self.state), "RUNNER_MODEL": f"scripted:{self.script_file}"}
+        own["RUNNER_TRIPWIRES"] = "off"  # the tests may be run from within an agent's shell
         return keep | own | self.environment
 
     @property

@@ -15,7 +15,7 @@ from runner.api.client import Client
 from runner.api.peer import Peer, peer_of
 from runner.api.server import ControlServer, bind_private
 from runner.errors import SettingsError, SupervisorUnavailableError
-from tests.helpers.fake_service import FakeService, served
+from tests.helpers.fake_service import OPEN, FakeService, served
 
 
 def test_directory_and_socket_are_private(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_path_of_any_length_can_be_served_and_reached(tmp_path: Path) -> None:
 
 def test_a_second_supervisor_is_refused_and_the_first_lives_on(tmp_path: Path) -> None:
     with served(FakeService(), tmp_path / "run") as path:
-        second = ControlServer(FakeService(), directory=path.parent, approvers=())
+        second = ControlServer(FakeService(), directory=path.parent, approvers=(), admission=OPEN)
         with pytest.raises(SupervisorUnavailableError, match="another supervisor"):
             asyncio.run(second.start())
         asyncio.run(second.stop())
@@ -67,7 +67,7 @@ def test_what_is_planted_at_the_sockets_path_is_refused_and_left(plant: str, tmp
     else:
         path.mkdir()
     with pytest.raises(SupervisorUnavailableError, match="no socket of ours"):
-        asyncio.run(ControlServer(FakeService(), directory=tmp_path, approvers=()).start())
+        asyncio.run(ControlServer(FakeService(), directory=tmp_path, approvers=(), admission=OPEN).start())
     assert os.path.lexists(path)
     assert not (tmp_path / "elsewhere").exists()
 
@@ -76,7 +76,7 @@ def test_a_directory_open_to_others_is_refused(tmp_path: Path) -> None:
     """W1."""
     tmp_path.chmod(0o755)
     with pytest.raises(SettingsError):
-        asyncio.run(ControlServer(FakeService(), directory=tmp_path, approvers=()).start())
+        asyncio.run(ControlServer(FakeService(), directory=tmp_path, approvers=(), admission=OPEN).start())
 
 
 def test_no_supervisor_is_an_error_with_a_way_out(tmp_path: Path) -> None:

@@ -1,0 +1,33 @@
+"""Telling the supervisor that a person was shown a card: which, where, how much of it (A2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runner.api.client import Client, as_object
+from runner.digest import digest_bytes
+from runner.model import JsonObject
+from runner.render.values import text_at
+
+
+def report_shown(client: Client, approval: JsonObject, *, surface: str, parts: Sequence[Sequence[str]]) -> bool:
+    """Have it put on record that every part of this card was on a person's screen; whether it was.
+
+    Args:
+        client: The supervisor.
+        approval: As `show --json` has it.
+        surface: Where it was shown: `cli`, `show`, `inbox`.
+        parts: The lines of each part, as they were shown.
+
+    Raises:
+        RunnerError: The supervisor cannot be reached, or knows no such approval.
+    """
+    seen = "\n".join(line for part in parts for line in part).encode("utf-8", "backslashreplace")
+    body: JsonObject = {
+        "surface": surface,
+        "digest": text_at(approval, "digest"),
+        "parts": len(parts),
+        "render_digest": digest_bytes(seen),
+    }
+    answer = as_object(client.post("approvals", text_at(approval, "id"), "shown", body=body))
+    return answer.get("recorded") is True
