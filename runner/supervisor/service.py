@@ -39,7 +39,6 @@ from runner.store import (
 )
 from runner.supervisor import queries
 from runner.supervisor.agents import Agents, profile_line, publish
-from runner.supervisor.witness import Witness
 from runner.supervisor.changes import Changes
 from runner.supervisor.effects import Effects
 from runner.supervisor.endings import End, Ending, Endings
@@ -50,10 +49,10 @@ from runner.supervisor.queue import Queue
 from runner.supervisor.switch import Switch, pause_view
 from runner.supervisor.undo import Undos
 from runner.supervisor.views import approval_line, event_line, run_line, run_view
+from runner.supervisor.witness import Witness
 
 #: Longest a client may have a request wait for a change; it asks again.
 MAX_WAIT = 60.0
-    witness: Witness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +63,7 @@ class Backstage:
     engine: Engine
     effects: Effects
     agents: Agents
+    witness: Witness
     endings: Endings
     live: Live
     changes: Changes
@@ -178,6 +178,11 @@ class SupervisorService:
         return Switch(store=on.store, effects=on.effects, changes=on.changes, clock=on.clock, enqueue=on.enqueue)
 
     @property
+    def witness(self) -> Witness:
+        """Showings and refusals, on record."""
+        return self._on.witness
+
+    @property
     def undos(self) -> Undos:
         """Taking file effects back."""
         return Undos(store=self._on.store, effects=self._on.effects, clock=self._on.clock, ids=self._on.ids)
@@ -197,11 +202,6 @@ class SupervisorService:
             if saves is not None:
                 saves(conn, denied)
             if stop:
-    @property
-    def witness(self) -> Witness:
-        """Showings and refusals, on record."""
-        return self._on.witness
-
                 self._stop(conn, denied.run, reason or "stopped with a denial", who)
 
         row = await self._on.store.query(approvals.find, ref)

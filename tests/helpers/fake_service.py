@@ -23,11 +23,11 @@ from tests.helpers.fake_agents import FakeAgents
 from tests.helpers.fake_queue import FakeQueue
 from tests.helpers.fake_switch import FakeSwitch
 from tests.helpers.fake_undos import FakeUndos
-
 from tests.helpers.fake_witness import FakeWitness
-RUN = "r_0123456789abcdef"
+
 #: No key is set up, and no tripwire.
 OPEN = Admission(credentials=Credentials({}, clock=time.time, nonces=lambda: secrets.token_hex(16)), signs=None)
+RUN = "r_0123456789abcdef"
 APPROVAL = "a_0123456789abcdef"
 CAPTURE = "c_0123456789abcdef"
 DIGEST = "sha256:" + "1" * 64
@@ -134,6 +134,7 @@ class FakeService:
         self.switch = FakeSwitch(self.asked)
         self.queue = FakeQueue(self)
         self.undos = FakeUndos(self.asked)
+        self.witness = FakeWitness(self.asked)
         self.event_rows = [an_event(1, "run.queue", "owner"), an_event(2, "run.claim", "supervisor")]
         self.happening: list[JsonObject] = []  #: events that come one by one, when somebody waits for the next
         self.slow = 0.05  #: seconds after which a wait without news gives up
@@ -144,7 +145,6 @@ class FakeService:
         return {
             "version": "0.1.0",
             "pid": 1,
-        self.witness = FakeWitness(self.asked)
             "uptime": 5.0,
             "containers": 0,
             "runs": {"held": 1},
