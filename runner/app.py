@@ -22,6 +22,7 @@ from runner.captures.ed25519 import KeyUnusableError, fingerprint
 from runner.errors import RunnerError, SettingsError
 from runner.gateway import Patience, make_upstream
 from runner.model import Json, JsonObject
+from runner.notify.wiring import make_notifier
 from runner.sandbox import image as images
 from runner.sandbox.engine import Engine, ImageInfo
 from runner.settings import Settings, control_socket, private_directory, socket_dir
@@ -37,6 +38,7 @@ from runner.supervisor.effects import Effects, Parts
 from runner.supervisor.endings import Endings
 from runner.supervisor.facts import gather
 from runner.supervisor.health import Check
+from runner.supervisor.hearing import channel_checks
 from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
 from runner.supervisor.lock import hold
@@ -103,12 +105,14 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     runtime=settings.runtime,
                 )
             )
+            notifier = make_notifier(settings.notify, store=store, clock=clock, entropy=secrets.token_bytes)
             service = SupervisorService(
                 Backstage(
                     store=store,
                     engine=engine,
                     effects=effects,
                     agents=Agents(store=store, clock=clock, ceiling=settings.max_policy),
+                    notices=notifier,
                     endings=endings,
                     live=live,
                     changes=changes,
@@ -145,6 +149,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             await control.start()
             stack.push_async_callback(control.stop)
             await dispatch.start()
+            stack.push_async_callback(notifier.start())
             stack.push_async_callback(StandingYes(store=store, effects=effects, changes=changes).start())
             stack.push_async_callback(
                 Clockwork(
@@ -180,7 +185,7 @@ async def examine(settings: Settings) -> tuple[Check, ...]:
     status = await asyncio.to_thread(_status, settings)
     async with Engine(host=settings.docker_host, deadline=ASK_PATIENCE) as engine:
         owner = owner_label(settings.state_dir)
-        return health.examine(await gather(settings, engine, owner=owner, status=status))
+        return (*health.examine(await gather(settings, engine, owner=owner, status=status)), *channel_checks(status))
 
 
 def _status(settings: Settings) -> JsonObject | None:

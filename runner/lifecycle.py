@@ -77,6 +77,23 @@ class ApprovalEvent(Enum):
     SETTLE_NOT_HAPPENED = "settle_not_happened"
 
 
+class NoticeState(Enum):
+    """One notice on its way to one channel."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    DEAD = "dead"  #: given up; shown in doctor and status
+    NEEDLESS = "needless"  #: decided before it could be told
+
+
+class NoticeEvent(Enum):
+    """What can happen to a notice on its way."""
+
+    DELIVER = "deliver"
+    GIVE_UP = "give_up"
+    DECIDE = "decide"
+
+
 _R, _E = RunState, RunEvent
 
 #: (state, event) → state. A pair that is not here is refused.
@@ -125,6 +142,13 @@ APPROVAL: Mapping[tuple[ApprovalState, ApprovalEvent], ApprovalState] = {
     (_A.EXECUTING, _V.NOT_HAPPENED): _A.APPROVED,
     (_A.UNKNOWN, _V.SETTLE_HAPPENED): _A.DONE,
     (_A.UNKNOWN, _V.SETTLE_NOT_HAPPENED): _A.FAILED,
+}
+
+#: (state, event) → state. A failed try leaves a notice waiting, for later.
+NOTICE: Mapping[tuple[NoticeState, NoticeEvent], NoticeState] = {
+    (NoticeState.WAITING, NoticeEvent.DELIVER): NoticeState.DELIVERED,
+    (NoticeState.WAITING, NoticeEvent.GIVE_UP): NoticeState.DEAD,
+    (NoticeState.WAITING, NoticeEvent.DECIDE): NoticeState.NEEDLESS,
 }
 
 RUN_ENDS = frozenset({_R.REPLIED, _R.FAILED, _R.CANCELLED, _R.LOST})

@@ -21,6 +21,7 @@ from pydantic_settings.sources import InitSettingsSource
 
 from runner.errors import SettingsError
 from runner.model import Json, JsonObject, Policy
+from runner.setting_tables import Notify
 
 CONTROL_SOCKET = "control.sock"
 
@@ -69,6 +70,7 @@ class Settings(BaseSettings):
     runtime: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] = "runc"
     max_policy: Policy = Policy.SKIP  #: `skip`: no ceiling
     approvers: Annotated[Approvers, NoDecode] = Approvers()
+    notify: Notify = Notify()
     #: `event:before`, `event:after`, `event:after:2`: where a fault campaign has the supervisor killed; never set it.
     tripwires: bool = True  #: refuse a yes that comes from within an agent's shell (W3)
     failpoint: Annotated[str, Field(pattern=r"^[a-z_]+\.[a-z_]+:(before|after)(:[1-9][0-9]?)?$")] | None = None
@@ -252,6 +254,10 @@ def _read_config(path: Path) -> JsonObject:
         found: JsonObject = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"cannot read {path}: {error}", resolution="correct the line it names") from None
+    if "notify" in found and path.stat().st_mode & 0o077:
+        raise SettingsError(
+            f"cannot use config.toml: [notify] holds secrets and other users read {path}", resolution=f"chmod 600 {path}"
+        )
     return found
 
 

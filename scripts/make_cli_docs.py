@@ -56,11 +56,18 @@ def _panels() -> list[str]:
 
 
 def _sections(command: Any, path: str) -> Iterator[str]:
-    """A command, or each of a group's."""
+    """A command, or each of a group's; a group that does something by itself comes first."""
+    if _commands(command) and getattr(command, "invoke_without_command", False):
+        yield from _section(command, path)
     if _commands(command):
         for name, inner in _commands(command).items():
             yield from _sections(inner, f"{path} {name}")
         return
+    yield from _section(command, path)
+
+
+def _section(command: Any, path: str) -> Iterator[str]:
+    """One command: its words, its usage with an example, its options."""
     yield f"### {path}"
     yield inspect.cleandoc(command.help or "")
     with command.make_context(path, [], resilient_parsing=True) as context:

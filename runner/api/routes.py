@@ -11,6 +11,7 @@ from runner.api.access import Access
 from runner.api.agent_routes import AGENT_ROUTES
 from runner.api.ask import Ask
 from runner.api.publishing import publishable
+from runner.api.record_routes import RECORD_ROUTES
 from runner.api.route import SMALL, Route
 from runner.api.service import Service
 from runner.api.witness_routes import WITNESS_ROUTES
@@ -151,5 +152,6 @@ ROUTES: tuple[Route, ...] = (
     Route(method="POST", path="/v1/pause", access=Access.OPERATE, handler=_pause, cap=SMALL),
     Route(method="POST", path="/v1/resume", access=Access.OPERATE, handler=_go_on, cap=SMALL, releases=True),
     *AGENT_ROUTES,
+    *RECORD_ROUTES,
     *WITNESS_ROUTES,
 )

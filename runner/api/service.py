@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from runner.api.witness_service import Witness
+from runner.api.record_service import Notices, Statistics
 from runner.approvals import Approver
 from runner.model import Capture, JsonObject, Profile, Sender
 
@@ -97,6 +98,16 @@ class Service(Protocol):
     @property
     def agents(self) -> Agents:
         """The owner's side of agents."""
+        ...
+
+    @property
+    def notices(self) -> Notices:
+        """Telling people that something needs them."""
+        ...
+
+    @property
+    def statistics(self) -> Statistics:
+        """How people decided."""
         ...
 
     @property

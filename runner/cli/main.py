@@ -25,6 +25,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "background": ("up", "down"),
     "demo": ("demo",),
     "doctor": ("doctor",),
+    "notify": ("notify",),
     "image": ("image",),
     "profile": ("profile",),
     "tools": ("tools",),

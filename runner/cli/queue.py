@@ -9,6 +9,7 @@ import typer
 from runner.api.client import as_object
 from runner.cli.completion import any_run, pending
 from runner.cli.shared import DECISIONS, JsonFlag, connect, need_ref, now, reach
+from runner.cli.stats import stats
 from runner.errors import UsageError
 from runner.lifecycle import ApprovalState
 from runner.render import Screen, Styled, show_approvals, show_card, show_fields, show_run
@@ -17,11 +18,15 @@ from runner.render.values import objects_at, text_at
 
 def register(app: typer.Typer) -> None:
     """Add this file's commands."""
-    app.command(rich_help_panel=DECISIONS, epilog="Example: runner approvals --run r_7k3m9q --json")(approvals)
+    group = typer.Typer(invoke_without_command=True)
+    group.callback(epilog="Example: runner approvals --run r_7k3m9q --json")(approvals)
+    group.command(epilog="Example: runner approvals stats --since 30d")(stats)
+    app.add_typer(group, name="approvals", rich_help_panel=DECISIONS)
     app.command(rich_help_panel=DECISIONS, epilog="Example: runner show a_2v8xk1")(show)
 
 
 def approvals(
+    context: typer.Context,
     *,
     run: Annotated[str | None, typer.Option(help="Only of this run.", autocompletion=any_run)] = None,
     state: Annotated[list[ApprovalState] | None, typer.Option(help="Only in this state; may be repeated.")] = None,
@@ -30,6 +35,8 @@ def approvals(
     json: JsonFlag = False,
 ) -> None:
     """List the calls that wait for a person, oldest first."""
+    if context.invoked_subcommand is not None:
+        return
     screen = Screen(json=json)
     wanted = [item.value for item in (ApprovalState if everything else state or ())] or None
     with connect() as client:

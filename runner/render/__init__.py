@@ -7,6 +7,7 @@ from runner.render.block import CONTINUED, GUTTER, show_block, show_fields
 from runner.render.card import show_card, show_change
 from runner.render.logs import LineFormatter, log_to
 from runner.render.screen import Part, Screen, Styled, json_document
+from runner.render.statistics import show_statistics
 from runner.render.text import show_inline, show_lines, show_text
 from runner.render.views import (
     show_approvals,
@@ -41,6 +42,7 @@ __all__ = [
     "show_profiles",
     "show_run",
     "show_runs",
+    "show_statistics",
     "show_status",
     "show_text",
     "show_todo",

@@ -11,11 +11,16 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect
 
 from runner.errors import StoreError
-from runner.store import schema_grants, triggers
+from runner.store import schema_grants, schema_notices, triggers
 from runner.store.schema import VERSION_TABLE, metadata
 
 #: Tables of other modules; they are known once their module is.
-TABLES = (schema_grants.grants,)
+TABLES = (
+    schema_grants.grants,
+    schema_notices.notices,
+    schema_notices.notice_subjects,
+    schema_notices.deliveries,
+)
 
 
 def upgrade(conn: Connection) -> None:

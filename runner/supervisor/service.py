@@ -21,6 +21,7 @@ from runner.lifecycle import RUN_ENDS, ApprovalState
 from runner.model import Attempt, Capture, CaptureId, Digest, JsonObject, Profile, RunId, Sender, SenderKind
 from runner.policy.taint import of_capture
 from runner.profiles import from_json as profile_from_json
+from runner.notify.worker import Notifier
 from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import STATE_LABEL
@@ -46,6 +47,7 @@ from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock, Enqueue, retry
 from runner.supervisor.queue import Queue
+from runner.supervisor.statistics import Statistics
 from runner.supervisor.switch import Switch, pause_view
 from runner.supervisor.undo import Undos
 from runner.supervisor.views import approval_line, event_line, run_line, run_view
@@ -63,6 +65,7 @@ class Backstage:
     engine: Engine
     effects: Effects
     agents: Agents
+    notices: Notifier
     witness: Witness
     endings: Endings
     live: Live
@@ -96,6 +99,7 @@ class SupervisorService:
             "runs": {state: count for state, count in sorted(counts.items())},
             "pending": pending,
             "paused": pause_view(paused),
+            "notices": await on.notices.summary(),
         }
         try:
             engine, image = await on.engine.info(), await image_info(on.engine)
@@ -165,6 +169,16 @@ class SupervisorService:
     def agents(self) -> Agents:
         """Profiles, saved verdicts, the owner's default."""
         return self._on.agents
+
+    @property
+    def notices(self) -> Notifier:
+        """Telling people that something needs them."""
+        return self._on.notices
+
+    @property
+    def statistics(self) -> Statistics:
+        """How people decided."""
+        return Statistics(store=self._on.store)
 
     @property
     def queue(self) -> Queue:

@@ -21,6 +21,7 @@ from runner.errors import AlreadyDecidedError, DigestMismatchError, NotFoundErro
 from runner.model import Capture, Json, JsonObject, Profile, Sender
 from tests.helpers.fake_agents import FakeAgents
 from tests.helpers.fake_queue import FakeQueue
+from tests.helpers.fake_record import FakeNotices, FakeStatistics
 from tests.helpers.fake_switch import FakeSwitch
 from tests.helpers.fake_undos import FakeUndos
 from tests.helpers.fake_witness import FakeWitness
@@ -134,6 +135,8 @@ class FakeService:
         self.switch = FakeSwitch(self.asked)
         self.queue = FakeQueue(self)
         self.undos = FakeUndos(self.asked)
+        self.notices = FakeNotices(self.asked)
+        self.statistics = FakeStatistics(self.asked)
         self.witness = FakeWitness(self.asked)
         self.event_rows = [an_event(1, "run.queue", "owner"), an_event(2, "run.claim", "supervisor")]
         self.happening: list[JsonObject] = []  #: events that come one by one, when somebody waits for the next

@@ -1,0 +1,91 @@
+"""Tables of config.toml that belong to one part of the supervisor; `settings` reads them in. Values and checks."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+_HOUR = r"(?:[01]\d|2[0-3]):[0-5]\d"
+
+
+class SignedHook(BaseModel):
+    """Where notices are posted, and the secret they are signed with (C4)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: SecretStr
+    secret: Annotated[SecretStr, Field(min_length=16)]
+
+    @field_validator("url")
+    @classmethod
+    def _http(cls, value: SecretStr) -> SecretStr:
+        if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s]*)?", value.get_secret_value()):
+            raise ValueError("must be an http(s) URL without credentials")
+        return value
+
+
+class Notify(BaseModel):
+    """Whom notices go to and when. Times are this host's own (C1, C4, C6)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    urls: tuple[SecretStr, ...] = ()  #: Apprise's; each is a secret
+    settle: Annotated[float, Field(ge=0, le=3600)] = 20.0  #: seconds in which a decision makes a notice needless
+    quiet: Annotated[str, Field(pattern=rf"^{_HOUR}-{_HOUR}$")] | None = None  #: such as 22:00-07:00
+    digest: tuple[Annotated[str, Field(pattern=rf"^{_HOUR}$")], ...] = ()  #: such as 09:00: nothing but what is urgent between
+    webhook: SignedHook | None = None
+
+
+_ADDRESS = r"^(?:\[[0-9a-fA-F:.]{2,45}\]|[A-Za-z0-9.-]{1,253}):[1-9][0-9]{0,4}$"
+
+
+class Ingress(BaseModel):
+    """Where contacts' captures come in over the network; without `bind`, nowhere (issue 8)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    bind: Annotated[str, Field(pattern=_ADDRESS)] | None = None  #: such as 127.0.0.1:8443
+    certificate: Path | None = None  #: PEM, the chain above it included
+    key: Path | None = None  #: PEM; private
+    public_url: Annotated[str, Field(pattern=r"^https?://[a-z0-9.:\[\]-]{1,260}$")] | None = None  #: as senders write it
+    behind_proxy: bool = False  #: a proxy in front speaks TLS
+    per_hour: Annotated[int, Field(ge=1, le=100_000)] = 20  #: captures of one contact
+
+    @model_validator(mode="after")
+    def _safe(self) -> Self:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("certificate and key go together")
+        if self.bind is None:
+            return self
+        loopback = self.host == "localhost" or _is(self.host, "is_loopback")
+        if not loopback and self.certificate is None and not self.behind_proxy:
+            raise ValueError("beyond this machine it wants certificate and key, or behind_proxy = true")
+        if self.public_url is None and (self.behind_proxy or _is(self.host, "is_unspecified")):
+            raise ValueError("public_url is missing: what senders sign names the address they use")
+        return self
+
+    @property
+    def host(self) -> str:
+        """The address it listens on."""
+        return (self.bind or "").rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return int((self.bind or ":0").rpartition(":")[2])
+
+    @property
+    def origin(self) -> str:
+        """Scheme, name and port as senders write them."""
+        return (self.public_url or f"{'http' if self.certificate is None else 'https'}://{self.bind}").lower()
+
+
+def _is(host: str, what: str) -> bool:
+    try:
+        return bool(getattr(ip_address(host), what))
+    except ValueError:
+        return False
