@@ -172,8 +172,8 @@ class ApprovalSettings:
     hold: float = 60.0  #: seconds the container stays alive while calls wait
     expires: float = 7 * 86400.0  #: seconds until an unanswered call is denied
     on_expiry: str = "deny"  #: "deny" or "stop"
-    required: int = 1  #: distinct approvers
     on_denial: str = "tell"  #: "tell" or "stop"
+    required: int = 1  #: distinct approvers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -181,10 +181,10 @@ def _assemble(table: ProfileTable, tools: ToolList, *, cwd: Path, prompt: str) -
             hold=units.seconds(table.approvals.hold),
             expires=units.seconds(table.approvals.expires),
             on_expiry=table.approvals.on_expiry,
+            on_denial=table.approvals.on_denial,
             required=table.approvals.required,
         ),
         examples=_examples(table),
-            on_denial=table.approvals.on_denial,
     )
 
 
