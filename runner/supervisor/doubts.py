@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from runner import approvals
 from runner.broker import UNDO
@@ -30,13 +29,6 @@ class Doubt:
     rule: str
     says: str
     told: str | None = None
-
-
-class Looked(NamedTuple):
-    """What speaks against carrying a call out, and the choices it was judged by."""
-
-    doubt: Doubt | None
-    chosen: Choices
 
 
 def doubt_about(row: ApprovalRow, profile: Profile, chosen: Choices, *, contexts: Contexts) -> Doubt | None:

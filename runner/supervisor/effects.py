@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from runner.approvals import Approver
-from runner.broker import UNDO, Impossible
+from runner.broker import UNDO, Effect, Impossible, PreImage
 from runner.errors import ApprovalExpiredError, NotAllowedError, StoreError
 from runner.lifecycle import ApprovalState
 from runner.model import ApprovalId, Digest, Profile, RunId
@@ -26,8 +26,8 @@ from runner.supervisor import keepsakes
 from runner.supervisor.acts import act, find, pre_image, show, undoes
 from runner.supervisor.changes import Changes
 from runner.supervisor.contexts import Contexts
-from runner.supervisor.doubts import BLOCKED, Doubt, Looked, doubt_about
-from runner.supervisor.intent import Also, Intents, Ready, Step, Yes
+from runner.supervisor.doubts import BLOCKED, Doubt, doubt_about
+from runner.supervisor.intent import Also, Intents, Looked, Yes
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock, Enqueue
 
@@ -158,7 +158,7 @@ class Effects:
         try:
             if at_once:
                 async with lock:
-                    return await self._to_outcome(before, yes)
+                    return await self._to_outcome(before.id, yes)
             if before.state is ApprovalState.PENDING:
                 await self.refuse_blocked(before)
             # Another effect of the run is under way: the yes is on record now, its effect waits for its turn (B7).
@@ -170,7 +170,7 @@ class Effects:
 
     async def refuse_blocked(self, row: ApprovalRow) -> None:
         """Refuse a yes to a call of a tool that the owner has blocked since (R109); it goes on waiting."""
-        _refuse_blocked(row, (await self._look(row, await self._profile(row))).doubt)
+        _refuse_blocked(await asyncio.to_thread(self._look, row.id))
 
     async def go_on(self, approval: ApprovalId) -> None:
         """A decision that came too late has ended the call itself: its run must hear of it."""
@@ -187,58 +187,60 @@ class Effects:
             await store.call(opening)
         before = await store.query(rows.get, approval)
         async with self._lock(before.run):  # B7
-            return await self._to_outcome(before, None)
+            return await self._to_outcome(approval, None)
 
-    async def _to_outcome(self, before: ApprovalRow, yes: Yes | None) -> ApprovalRow:
+    async def _to_outcome(self, approval: ApprovalId, yes: Yes | None) -> ApprovalRow:
         """From a look to what came of it, alone in its run; `yes` is said with what the look leads to, or refused."""
-        profile = await self._profile(before)
-        step = await self._look_and_begin(before, profile, yes)
-        while step is None:  # the owner chose otherwise between the look and the beginning
-            again = await self._parts.store.query(rows.get, before.id)
-            step = await self._look_and_begin(again, profile, yes)
-        row = await self._perform(step.row, profile.cwd) if step.ours else step.row
+        step = None
+        while step is None:  # else the owner chose otherwise between the look and the beginning
+            looked = await asyncio.to_thread(self._look, approval)
+            if yes is not None:
+                _refuse_blocked(looked)
+            step = await self._parts.store.call(self._intents.begin, looked, yes)
+        row = await self._perform(step.row, looked.cwd) if step.ours else step.row
         self._parts.changes.ring()
         return row
 
-    async def _look_and_begin(self, before: ApprovalRow, profile: Profile, yes: Yes | None) -> Step | None:
-        """Begin what nothing speaks against, once; None when it is to be looked at again."""
-        store, (doubt, chosen) = self._parts.store, await self._look(before, profile)
-        if yes is not None:
-            _refuse_blocked(before, doubt)
-        if doubt is None:
-            image = await asyncio.to_thread(pre_image, before, profile.cwd)
-            if not isinstance(image, Impossible):
-                return await store.call(self._intents.begin, Ready(row=before, chosen=chosen, image=image), yes)
-            doubt = Doubt(rule="pre_image", says=image.reason)
-        return await store.call(self._intents.go_stale, before, doubt, yes)
+    def _look(self, approval: ApprovalId) -> Looked:
+        """An approval, what speaks against carrying it out, and what it is about to write over. Blocking; for a thread."""
+        contexts = self._parts.contexts
+        with self._parts.store.reading() as conn:
+            row = rows.get(conn, approval)
+            profile = from_json(json.loads(profiles.get(conn, row.profile_digest).text))
+        chosen = contexts.chosen(row.agent)
+        doubt = doubt_about(row, profile, chosen, contexts=contexts)
+        image = pre_image(row, profile.cwd) if doubt is None else None
+        if isinstance(image, Impossible):
+            doubt, image = Doubt(rule="pre_image", says=image.reason), None
+        return Looked(row=row, cwd=profile.cwd, chosen=chosen, doubt=doubt, image=image)
 
     async def _perform(self, begun: ApprovalRow, cwd: Path) -> ApprovalRow:
         """Act once on what this caller has begun, and put on record what came of it."""
         restores = await self._parts.store.query(keepsakes.kept, undoes(begun)) if begun.tool == UNDO else None
         try:
-            effect = await asyncio.to_thread(act, begun, cwd, restores=restores)
+            effect = await asyncio.to_thread(self._act_and_show, begun, cwd, restores)
         except asyncio.CancelledError:
             # The thread goes on; only the next start can look at a disk that nobody changes any more.
             raise
         except BaseException:
             await self.find_out(begun, cwd, release=False)
             raise
-        # Shown before it is recorded: from then on the agent may be told, and look.
-        await asyncio.to_thread(show, self._parts.live.get(begun.run), effect.changed)
         return await self._parts.store.call(self._intents.record, begun, effect)
 
     async def _profile(self, row: ApprovalRow) -> Profile:
         stored = await self._parts.store.query(profiles.get, row.profile_digest)
         return from_json(json.loads(stored.text))
 
-    async def _look(self, row: ApprovalRow, profile: Profile) -> Looked:
-        contexts = self._parts.contexts
-        chosen = await asyncio.to_thread(contexts.chosen, row.agent)
-        return Looked(await asyncio.to_thread(doubt_about, row, profile, chosen, contexts=contexts), chosen)
+    def _act_and_show(self, begun: ApprovalRow, cwd: Path, restores: PreImage | None) -> Effect:
+        effect = act(begun, cwd, restores=restores)
+        # Shown before it is recorded: from then on the agent may be told, and look.
+        show(self._parts.live.get(begun.run), effect.changed)
+        return effect
 
 
-def _refuse_blocked(row: ApprovalRow, doubt: Doubt | None) -> None:
-    if doubt is not None and doubt.rule == BLOCKED:
+def _refuse_blocked(looked: Looked) -> None:
+    row = looked.row
+    if looked.doubt is not None and looked.doubt.rule == BLOCKED:
         raise NotAllowedError(
             f"cannot approve {row.id}: the owner blocked {row.tool} for {row.agent}",
             resolution=f"runner deny {row.id}, or take the block back: runner tools reset {row.agent} {row.tool}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from runner import approvals
@@ -38,11 +39,13 @@ class Yes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
-    """An approval about which there is no doubt: as it was looked at, by which choices, and what it is about to write over."""
+class Looked:
+    """An approval as it was looked at: by which choices, what speaks against it, and what it is about to write over."""
 
     row: ApprovalRow
+    cwd: Path
     chosen: Choices
+    doubt: Doubt | None
     image: PreImage | None
 
 
@@ -71,8 +74,8 @@ class Intents:
             yes.also(conn, row)
         return row
 
-    def begin(self, conn: Connection, ready: Ready, yes: Yes | None) -> Step | None:
-        """Write the intent, after the yes where that is still to be said.
+    def begin(self, conn: Connection, looked: Looked, yes: Yes | None) -> Step | None:
+        """Write the intent, after the yes where that is still to be said; where something speaks against it, end the call.
 
         Returns:
             None, and nothing is written: the owner chose otherwise since the look, so look again.
@@ -80,29 +83,19 @@ class Intents:
         Raises:
             ApprovalError: The yes was refused.
         """
-        row = ready.row
-        if choices.of_agent(conn, row.agent) != ready.chosen:
+        row = looked.row
+        if choices.of_agent(conn, row.agent) != looked.chosen:
             return None
         if yes is not None:
             self.say_yes(conn, yes)
+        if looked.doubt is not None:
+            return Step(self._go_stale(conn, row, looked.doubt), ours=False)
         begun = approvals.begin_effect(conn, row.id, now=self.clock())
         if begun is None:
             self.advance(conn, row.run)
-        elif ready.image is not None:
-            keepsakes.keep(conn, row.id, ready.image)
+        elif looked.image is not None:
+            keepsakes.keep(conn, row.id, looked.image)
         return Step(begun or rows.get(conn, row.id), ours=begun is not None)
-
-    def go_stale(self, conn: Connection, row: ApprovalRow, doubt: Doubt, yes: Yes | None) -> Step:  # noqa: PLR0917 -- for `call`
-        """End an approved call that is not carried out after all, after the yes where that is still to be said.
-
-        Raises:
-            ApprovalError: The yes was refused.
-        """
-        now = rows.get(conn, row.id) if yes is None else self.say_yes(conn, yes)
-        if now.state is ApprovalState.APPROVED:
-            now = approvals.stale(conn, row.id, doubt.says, self.clock(), told=doubt.told)
-        self.advance(conn, row.run)
-        return Step(now, ours=False)
 
     def record(self, conn: Connection, row: ApprovalRow, effect: Effect) -> ApprovalRow:
         """Put on record what an effect did."""
@@ -161,3 +154,10 @@ class Intents:
     def advance(self, conn: Connection, run: RunId) -> None:
         """Let the run go on where none of its calls waits any more."""
         advance(conn, run, now=self.clock(), enqueue=self.enqueue)
+
+    def _go_stale(self, conn: Connection, row: ApprovalRow, doubt: Doubt) -> ApprovalRow:
+        now = rows.get(conn, row.id)
+        if now.state is ApprovalState.APPROVED:
+            now = approvals.stale(conn, row.id, doubt.says, self.clock(), told=doubt.told)
+        self.advance(conn, row.run)
+        return now
