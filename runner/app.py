@@ -37,6 +37,7 @@ from runner.supervisor.drain import Drain
 from runner.supervisor.effects import Effects, Parts
 from runner.supervisor.endings import Endings
 from runner.supervisor.facts import gather
+from runner.supervisor.grants import Grants
 from runner.supervisor.health import Check
 from runner.supervisor.hearing import channel_checks
 from runner.supervisor.ids import Ids
@@ -112,6 +113,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     engine=engine,
                     effects=effects,
                     agents=Agents(store=store, clock=clock, ceiling=settings.max_policy),
+                    grants=Grants(store=store, changes=changes, clock=clock, ids=ids, ceiling=settings.max_policy),
                     notices=notifier,
                     endings=endings,
                     live=live,

@@ -28,6 +28,7 @@ _CHANNEL = "control socket"
 _MAX_REF = 64
 _MAX_TEXT = 4096
 _MAX_CALLS = 1000
+_MAX_NAMED = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +108,21 @@ class Ask:
         if not isinstance(value, str) or len(value) > _MAX_TEXT:
             raise UsageError(f"cannot use {name}: it must be text of at most {_MAX_TEXT} characters")
         return value
+
+    def raw(self, name: str, *, limit: int) -> str | None:
+        """An optional longer text of the body, such as a call's whole input."""
+        value = self.body.get(name)
+        if value is not None and (not isinstance(value, str) or len(value) > limit):
+            raise UsageError(f"cannot use {name}: it must be text of at most {limit} characters")
+        return value
+
+    def texts(self, name: str) -> dict[str, str]:
+        """An optional object of texts of the body; absent is empty."""
+        value = self.body.get(name, {})
+        if not isinstance(value, dict) or len(value) > _MAX_NAMED:
+            raise UsageError(f"cannot use {name}: it must be an object of at most {_MAX_NAMED} texts")
+        one = Ask(peer=self.peer, body=value)
+        return {key: one.need(key) for key in value}
 
     def count(self, name: str) -> int:
         """A whole number above zero that the body must have."""

@@ -14,6 +14,10 @@ from runner.model import Json
 Handler: TypeAlias = Callable[[Service, Ask], Awaitable[Json]]
 
 SMALL = 64 * 1024
+#: A body with a whole input in it: JSON within JSON, every sign of it perhaps written as six.
+INPUT = 2 * 1024 * 1024
+#: Characters of a call's input; the gate takes fewer bytes of it.
+MAX_INPUT = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

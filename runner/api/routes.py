@@ -10,9 +10,11 @@ import asyncio
 from runner.api.access import Access
 from runner.api.agent_routes import AGENT_ROUTES
 from runner.api.ask import Ask
+from runner.api.contact_routes import CONTACT_ROUTES
+from runner.api.grant_routes import GRANT_ROUTES
 from runner.api.publishing import publishable
 from runner.api.record_routes import RECORD_ROUTES
-from runner.api.route import SMALL, Route
+from runner.api.route import INPUT, MAX_INPUT, SMALL, Route
 from runner.api.service import Service
 from runner.api.witness_routes import WITNESS_ROUTES
 from runner.captures import BOUNDS, parse
@@ -64,7 +66,19 @@ async def _wait_approval(service: Service, ask: Ask) -> Json:
 
 
 async def _approve(service: Service, ask: Ask) -> Json:
+    edited = ask.raw("input", limit=MAX_INPUT)
+    if edited is not None:
+        return await service.queue.approve_edited(
+            ask.ref, edited, digest=ask.need("digest"), reason=ask.text("reason"), who=ask.who
+        )
     return await service.approve(ask.ref, digest=ask.need("digest"), reason=ask.text("reason"), who=ask.who)
+
+
+async def _plan_edit(service: Service, ask: Ask) -> Json:
+    edited = ask.raw("input", limit=MAX_INPUT)
+    if edited is None:
+        raise UsageError("cannot edit: input is missing")
+    return await service.queue.plan_edit(ask.ref, edited, who=ask.who)
 
 
 async def _deny(service: Service, ask: Ask) -> Json:
@@ -136,7 +150,8 @@ ROUTES: tuple[Route, ...] = (
     Route(method="GET", path="/v1/approvals", access=Access.READ, handler=_approvals),
     Route(method="GET", path="/v1/approvals/{ref}", access=Access.READ, handler=_approval),
     Route(method="GET", path="/v1/approvals/{ref}/wait", access=Access.READ, handler=_wait_approval),
-    Route(method="POST", path="/v1/approvals/{ref}/approve", access=Access.DECIDE, handler=_approve, cap=SMALL, releases=True),
+    Route(method="POST", path="/v1/approvals/{ref}/approve", access=Access.DECIDE, handler=_approve, cap=INPUT, releases=True),
+    Route(method="POST", path="/v1/approvals/{ref}/edit", access=Access.DECIDE, handler=_plan_edit, cap=INPUT),
     Route(method="POST", path="/v1/approvals/{ref}/deny", access=Access.DECIDE, handler=_deny, cap=SMALL),
     Route(method="POST", path="/v1/approvals/{ref}/settle", access=Access.DECIDE, handler=_settle, cap=SMALL, releases=True),
     Route(method="GET", path="/v1/approvals/{ref}/undo", access=Access.READ, handler=_plan_undo),

@@ -73,6 +73,14 @@ class Undos(Protocol):
 class Queue(Protocol):
     """What is done with waiting calls besides deciding one."""
 
+    async def plan_edit(self, ref: str, text: str, *, who: Approver) -> JsonObject:
+        """The approval as it would be with this input in place of the proposed one; nothing is changed."""
+        ...
+
+    async def approve_edited(self, ref: str, text: str, *, digest: str, reason: str | None, who: Approver) -> JsonObject:
+        """Have this input carried out in place of the proposed one; the answer is the approval as it then is."""
+        ...
+
     async def extend(self, ref: str, *, seconds: float, who: Approver) -> JsonObject:
         """Give a pending call more time; the answer is the approval as it then is."""
         ...
@@ -118,6 +126,11 @@ class Service(Protocol):
     @property
     def queue(self) -> Queue:
         """What is done with waiting calls besides deciding one."""
+        ...
+
+    @property
+    def grants(self) -> Grants:
+        """Yeses given beforehand."""
         ...
 
     @property

@@ -39,7 +39,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "decide": ("approve", "deny", "settle"),
     "undo": ("undo",),
     "extend": ("extend",),
-    "approver": ("approver",),
+    "grant": ("grant", "grants", "revoke"),
     "pausing": ("pause", "resume"),
     "log": ("log",),
     "audit": ("audit",),

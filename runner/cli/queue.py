@@ -8,11 +8,14 @@ import typer
 
 from runner.api.client import as_object
 from runner.cli.completion import any_run, pending
-from runner.cli.shared import DECISIONS, JsonFlag, connect, need_ref, now, reach
+from runner.cli.editing import EditFile, planned, read_edit
+from runner.cli.shared import DECISIONS, JsonFlag, Reached, connect, need_ref, now, reach
 from runner.cli.stats import stats
 from runner.errors import UsageError
 from runner.lifecycle import ApprovalState
+from runner.model import JsonObject
 from runner.render import Screen, Styled, show_approvals, show_card, show_fields, show_run
+from runner.render.grants import show_grant
 from runner.render.values import objects_at, text_at
 
 
@@ -61,15 +64,21 @@ def show(
     ref: Annotated[str, typer.Argument(metavar="ID", help="Any id, or its beginning.", autocompletion=pending)],
     *,
     raw: Annotated[bool, typer.Option("--raw", help="Only the exact input of the call, as JSON.")] = False,
+    edit: EditFile = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show an approval, a run or a capture, whole."""
+    """Show an approval, a run, a capture or a grant, whole.
+
+    With --edit: the approval as it would be with that input in place of the proposed one; nothing is changed.
+    """
     screen = Screen(json=json)
     with connect() as client:
-        reached = reach(client, ref, "approval", "run", "capture")
-        if raw and reached.kind != "approval":
-            raise UsageError(f"cannot show {ref} raw: only an approval has an input", resolution=f"runner show {ref}")
-        if reached.kind == "capture":
+        reached = reach(client, ref, "approval", "run", "capture", "grant")
+        if (raw or edit is not None) and reached.kind != "approval":
+            raise UsageError(f"cannot show the input of {ref}: only an approval has one", resolution=f"runner show {ref}")
+        if edit is not None:
+            found = planned(client, reached.id, read_edit(edit))
+        elif reached.kind in {"capture", "grant"}:
             found = client.record("find", reached.id)
         else:
             found = client.record(f"{reached.kind}s", reached.id)
@@ -84,5 +93,20 @@ def show(
     elif reached.kind == "run":
         show_run(screen, found)
     else:
-        screen.say(Styled("capture ", "bold"), Styled(reached.id, "bold cyan"))
-        screen.lines(show_fields(found, width=screen.width))
+        _draw(screen, reached, found)
+
+
+def _draw(screen: Screen, reached: Reached, found: JsonObject) -> None:
+    """What an id names, for people."""
+    match reached.kind:
+        case "approval":
+            show_card(screen, found, now=now())
+            if found.get("state") == ApprovalState.UNKNOWN.value:
+                screen.say("look what became of it, then ", Styled(f"runner settle {reached.id} happened|not-happened", "bold"))
+        case "run":
+            show_run(screen, found)
+        case "grant":
+            show_grant(screen, found, now=now())
+        case _:
+            screen.say(Styled("capture ", "bold"), Styled(reached.id, "bold cyan"))
+            screen.lines(show_fields(found, width=screen.width))

@@ -6,7 +6,7 @@ What it can lift is decided in `judge`: of the whole precedence nothing but the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -50,6 +50,18 @@ class Grant:
         if self.tool not in NARROWABLE or not paths:
             return False
         return all(_names(path)[: len(self.prefix)] == self.prefix for path in paths)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A grant as a person asks for it."""
+
+    agent: str
+    tool: str
+    seconds: int
+    uses: int
+    path: str | None = None
+    match: Mapping[str, str]
 
 
 def grantable(tool: Tool) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
 
 from runner import approvals
 from runner.broker import UNDO

@@ -22,11 +22,12 @@ from runner.model import ApprovalId, Digest, Profile, RunId
 from runner.profiles import from_json
 from runner.store import ApprovalRow, Connection, Store, profiles
 from runner.store import approvals as rows
+from runner.store.edit import Edit
 from runner.supervisor import keepsakes
 from runner.supervisor.acts import act, find, pre_image, show, undoes
 from runner.supervisor.changes import Changes
 from runner.supervisor.contexts import Contexts
-from runner.supervisor.doubts import BLOCKED, Doubt, doubt_about
+from runner.supervisor.doubts import BLOCKED, Doubt, Judged, decided_now, doubt_about
 from runner.supervisor.intent import Also, Intents, Looked, Yes
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock, Enqueue
@@ -56,16 +57,23 @@ class Effects:
         self._tasks: set[asyncio.Task[ApprovalRow]] = set()
         self._left: set[ApprovalId] = set()  #: what the database did not take down
 
-    async def approve(
-        self, approval: ApprovalId, *, digest: Digest, who: Approver, reason: str | None, also: Also | None = None
+    async def approve(  # noqa: PLR0913 -- one decision, whole
+        self,
+        approval: ApprovalId,
+        *,
+        digest: Digest,
+        who: Approver,
+        reason: str | None,
+        also: Also | None = None,
+        edit: Edit | None = None,
     ) -> ApprovalRow:
-        """Say yes to what was shown and carry it out; `also` is written with the yes, or not at all.
+        """Say yes to what was shown and carry it out; `also`, or an `edit` of it (D2), is written with the yes, or not at all.
 
         Raises:
             ApprovalError: It cannot be decided, or not with this digest.
             NotAllowedError: The owner has blocked the tool since (R109); the call goes on waiting.
         """
-        yes = Yes(approval=approval, digest=digest, who=who, reason=reason, also=also)
+        yes = Yes(approval=approval, digest=digest, who=who, reason=reason, also=also, edit=edit)
         return await self._to_its_end(approval, self._approve(yes))
 
     async def deny(self, approval: ApprovalId, *, who: Approver, reason: str | None, also: Also | None = None) -> ApprovalRow:
@@ -167,6 +175,13 @@ class Effects:
             await self.go_on(yes.approval)
             raise
         return await self._carry_out(yes.approval)
+
+    async def judged(self, row: ApprovalRow) -> Judged:
+        """What policy says of a call as the world is now, and where it would be carried out (D2)."""
+        profile = await self._profile(row)
+        chosen = await asyncio.to_thread(self._parts.contexts.chosen, row.agent)
+        decision = await asyncio.to_thread(decided_now, row, profile, chosen, contexts=self._parts.contexts)
+        return Judged(decision, profile.cwd)
 
     async def refuse_blocked(self, row: ApprovalRow) -> None:
         """Refuse a yes to a call of a tool that the owner has blocked since (R109); it goes on waiting."""

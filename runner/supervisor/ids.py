@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-from runner.model import ApprovalId, CallId, CaptureId, RunId, make_id
+from runner.model import ApprovalId, CallId, CaptureId, GrantId, RunId, make_id
 
 
 class Ids:
@@ -29,6 +29,10 @@ class Ids:
     def approval(self) -> ApprovalId:
         """An approval's id."""
         return ApprovalId(make_id("a", self._entropy(10)))
+
+    def grant(self) -> GrantId:
+        """A grant's id."""
+        return GrantId(make_id("g", self._entropy(10)))
 
     def wire(self) -> str:
         """A tool use's id where the model's own came before; it tells nothing."""

@@ -7,7 +7,7 @@ takes no intent takes no yes either.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -18,6 +18,7 @@ from runner.lifecycle import ApprovalEvent, ApprovalState
 from runner.model import ApprovalId, Digest, RunId
 from runner.store import ApprovalRow, Choices, Connection, choices
 from runner.store import approvals as rows
+from runner.store.edit import Edit
 from runner.supervisor import keepsakes
 from runner.supervisor.acts import Found
 from runner.supervisor.doubts import Doubt
@@ -29,13 +30,18 @@ Also: TypeAlias = Callable[[Connection, ApprovalRow], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Yes:
-    """A person's yes to what they were shown; `also` is written with it, or not at all."""
+    """A person's yes to what they were shown; `also`, and an `edit` they made of it, are written with it, or not at all."""
 
     approval: ApprovalId
     digest: Digest
     who: Approver
     reason: str | None
     also: Also | None = None
+    edit: Edit | None = None
+
+    def made_of(self, row: ApprovalRow) -> ApprovalRow:
+        """The approval as it will be once this yes is said."""
+        return row if self.edit is None else replace(row, edit=self.edit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +75,8 @@ class Intents:
         Raises:
             ApprovalError: It cannot be approved, or not with this digest.
         """
+        if yes.edit is not None:
+            approvals.store_edit(conn, yes.approval, yes.edit, now=self.clock())
         row = approvals.approve(conn, yes.approval, digest=yes.digest, who=yes.who, reason=yes.reason, now=self.clock())
         if yes.also is not None:
             yes.also(conn, row)

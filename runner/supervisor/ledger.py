@@ -18,7 +18,7 @@ from runner.policy.catalogue import TOOLS, definition_digest
 from runner.policy.taint import Taint
 from runner.store import ApprovalRow, CallRow, Connection, RunRow, Store, calls, runs, taints, transcript
 from runner.store import approvals as rows
-from runner.supervisor.doubts import STANDING_YES
+from runner.supervisor import granted
 from runner.supervisor.entries import Entry
 from runner.supervisor.ids import Ids
 from runner.supervisor.proposals import MAX_NAME, Proposal
@@ -117,12 +117,18 @@ class Ledger:
         runs.record(conn, run.id, now=now, usage=usage, reply=reply)
         # An honest CLI asks the model again only when the last turn is answered; one that lost a reply has nobody to tell.
         approvals.end_for_run(conn, run.id, event=ApprovalEvent.SUPERSEDE, reason=_ASKED_AGAIN, now=now)
+        proposals = granted.used(conn, proposals, run=run.id, now=now)
         entries = [self._append(conn, proposal, turn=usage.turns, now=now) for proposal in proposals]
         gated = [(entry, one) for entry, one in zip(entries, proposals, strict=True) if one.gated]
         named = taints.add(conn, run.id, taint, now=now)
         recorded = {"taint": taints.dump(named)}
         requests = [
-            replace(self._request(run, entry, proposal, turn=usage.turns), recorded=recorded) for entry, proposal in gated
+            replace(
+                self._request(run, entry, proposal, turn=usage.turns),
+                recorded=recorded,
+                standing=granted.standing(conn, proposal.decision),
+            )
+            for entry, proposal in gated
         ]
         opened = approvals.open_turn(conn, requests, now=now, ids=self._ids.approval, nonces=self._ids.nonce)
         for (entry, _), row in zip(gated, opened, strict=True):

@@ -12,7 +12,7 @@ from pathlib import Path
 from runner.broker import Impossible, Plan, plan
 from runner.digest import parse_call
 from runner.gateway import Handover, ToolUse
-from runner.model import STRICTNESS, UNDECLARED, Decision, Profile, ToolCall, Verdict
+from runner.model import STRICTNESS, UNDECLARED, Decision, GrantId, Profile, ToolCall, Verdict
 from runner.policy import PolicyContext, call_key, decide
 from runner.policy.catalogue import profile_name
 from runner.policy.guard import MAX_INPUT_BYTES
@@ -35,6 +35,12 @@ class Proposal:
     plan: Plan | None
     handed: str
     key: str
+    without: Decision | None = None  #: the same where a grant let it run, were there no grant (D3)
+
+    @property
+    def grant(self) -> GrantId | None:
+        """The grant that lets it run."""
+        return self.decision.grant if self.decision.verdict is Verdict.ALLOW else None
 
     @property
     def in_container(self) -> bool:
@@ -50,7 +56,8 @@ class Proposal:
             case Verdict.ASK:
                 return True
             case Verdict.ALLOW:
-                return not self.in_container
+                # What a grant lets run is on record with the grant's use, whoever carries it out.
+                return not self.in_container or self.grant is not None
 
     def handover(self) -> Handover:
         """What the CLI is given for it: an undeclared tool under a name no CLI has, an input it could not pass on as none."""
@@ -84,6 +91,7 @@ def propose(use: ToolUse, profile: Profile, context: PolicyContext, *, cwd: Path
         plan=None,
         handed="{}" if passed is None else use.raw,
         key=call_key(name, passed or {}),
+        without=None if decision.grant is None else decide(call, profile, replace(context, grants=())),
     )
     if decision.verdict is Verdict.DENY or call.input is None or runs_in_container(name):
         return proposal
@@ -101,4 +109,4 @@ def as_strict_as_its_twins(proposal: Proposal, turn: Sequence[Proposal]) -> Prop
     if worst.verdict is proposal.decision.verdict:
         return proposal
     decision = replace(proposal.decision, verdict=worst.verdict, rank=worst.rank, rule=worst.rule, reason=worst.reason)
-    return replace(proposal, decision=decision, plan=None)
+    return replace(proposal, decision=decision, plan=proposal.plan if worst.verdict is Verdict.ASK else None)

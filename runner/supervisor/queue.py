@@ -16,6 +16,7 @@ from runner.store import ApprovalRow, Connection, Store, profiles
 from runner.store import approvals as rows
 from runner.supervisor import queries
 from runner.supervisor.changes import Changes
+from runner.supervisor.edits import Edits
 from runner.supervisor.effects import Effects
 from runner.supervisor.progress import Clock, Enqueue, advance
 from runner.supervisor.shown import MAX_BATCH, Call, Shown
@@ -30,12 +31,21 @@ class Queue:
         self._changes = changes
         self._clock = clock
         self._enqueue = enqueue
+        self._edits = Edits(store=store, effects=effects, clock=clock)
         self._shown = Shown()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def remember(self, found: Listing) -> None:
         """A person is shown this list, and may decide about all of it by its token."""
         self._shown.remember(found, now=self._clock())
+
+    async def plan_edit(self, ref: str, text: str, *, who: Approver) -> JsonObject:
+        """The approval as it would be with this input in place of the proposed one (D2)."""
+        return await self._edits.plan(ref, text, who=who)
+
+    async def approve_edited(self, ref: str, text: str, *, digest: str, reason: str | None, who: Approver) -> JsonObject:
+        """Have this input carried out in place of the proposed one; the answer is the approval as it then is (D2)."""
+        return await self._edits.approve(ref, text, digest=digest, reason=reason, who=who)
 
     async def extend(self, ref: str, *, seconds: float, who: Approver) -> JsonObject:
         """Move a pending call's deadline away, never further than its profile's `expires` from now."""

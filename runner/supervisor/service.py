@@ -18,9 +18,7 @@ from runner.captures import to_json as capture_to_json
 from runner.errors import NotFoundError, RunnerError, UsageError
 from runner.fence import compose
 from runner.lifecycle import RUN_ENDS, ApprovalState
-from runner.model import Attempt, Capture, CaptureId, Digest, JsonObject, Profile, RunId, Sender, SenderKind
-from runner.policy.taint import of_capture
-from runner.profiles import from_json as profile_from_json
+from runner.model import Attempt, Capture, Digest, JsonObject, Profile, RunId, Sender
 from runner.notify.worker import Notifier
 from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
@@ -43,6 +41,7 @@ from runner.supervisor.agents import Agents, profile_line, publish
 from runner.supervisor.changes import Changes
 from runner.supervisor.effects import Effects
 from runner.supervisor.endings import End, Ending, Endings
+from runner.supervisor.grants import Grants
 from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock, Enqueue, retry
@@ -65,7 +64,7 @@ class Backstage:
     engine: Engine
     effects: Effects
     agents: Agents
-    notices: Notifier
+    grants: Grants
     witness: Witness
     endings: Endings
     live: Live
@@ -197,6 +196,11 @@ class SupervisorService:
         return self._on.witness
 
     @property
+    def grants(self) -> Grants:
+        """Yeses given beforehand."""
+        return self._on.grants
+
+    @property
     def undos(self) -> Undos:
         """Taking file effects back."""
         return Undos(store=self._on.store, effects=self._on.effects, clock=self._on.clock, ids=self._on.ids)
@@ -277,6 +281,8 @@ class SupervisorService:
         match ref[:2]:
             case "a_":
                 return {"kind": "approval", **await self.approval(ref)}
+            case "g_":
+                return {"kind": "grant", **await self.grants.grant(ref)}
             case "r_":
                 return {"kind": "run", **await self.run(ref)}
             case "c_":

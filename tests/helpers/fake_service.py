@@ -251,9 +251,9 @@ class FakeService:
 
     async def find(self, ref: str) -> JsonObject:
         """By prefix of at least six characters."""
-        for kind, id in (("approval", APPROVAL), ("run", RUN), ("capture", CAPTURE)):
+        for kind, id in (("approval", APPROVAL), ("run", RUN), ("capture", CAPTURE), ("grant", GRANT)):
             if len(ref) >= 6 and id.startswith(ref):
-                return {"kind": kind, "id": id}
+                return {"kind": kind, "id": id, **(self.grants.row if kind == "grant" else {})}
         raise NotFoundError(f"cannot find {ref}: no such id")
 
     @property

@@ -25,6 +25,7 @@ COMMANDS = {
     "approve", "deny", "settle", "log", "run resume", "tools list", "tools set", "tools reset", "policy get", "policy set",
     "policy table", "explain", "profile new", "profile diff", "profile retire", "profile schema",
     "profile check", "profile publish", "profile list", "profile show", "image build", "image show",
+    "grant", "grants", "revoke",
     "audit verify", "audit anchor", "audit export", "extend", "undo", "pause", "resume",
 }  # fmt: skip
 

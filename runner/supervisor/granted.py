@@ -1,0 +1,33 @@
+"""Grants at work: the use that a call takes when it is put on record, and who thereby said yes to it (D3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from runner.model import Decision, RunId, Verdict
+from runner.store import Approver, Connection, grants
+from runner.supervisor.doubts import STANDING_YES
+from runner.supervisor.proposals import Proposal
+
+
+def used(conn: Connection, proposals: Sequence[Proposal], *, run: RunId, now: float) -> list[Proposal]:
+    """The proposals, each with a use taken of the grant that lets it run; where none is left, decided as if there were none.
+
+    In the transaction that records the turn: what was revoked, or used up by another run, since the calls were decided counts.
+    """
+    return [_used(conn, proposal, run=run, now=now) for proposal in proposals]
+
+
+def standing(conn: Connection, decision: Decision) -> Approver | None:
+    """Who said yes to a call beforehand; None where a person has to be asked."""
+    if decision.verdict is not Verdict.ALLOW:
+        return None
+    return STANDING_YES if decision.grant is None else grants.yes(grants.get(conn, decision.grant))
+
+
+def _used(conn: Connection, proposal: Proposal, *, run: RunId, now: float) -> Proposal:
+    if proposal.grant is None or grants.take(conn, proposal.grant, run=run, now=now) is not None:
+        return proposal
+    without = proposal.without or replace(proposal.decision, verdict=Verdict.DENY, grant=None)
+    return replace(proposal, decision=without, without=None)
