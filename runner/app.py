@@ -7,7 +7,6 @@ import hashlib
 import os
 import secrets
 import signal
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -48,9 +47,11 @@ from runner.supervisor.segment import Conductor, Surroundings
 from runner.supervisor.service import Backstage, SupervisorService
 from runner.supervisor.shipped import publish_shipped
 from runner.supervisor.standing import StandingYes
+from runner.supervisor.steady import SteadyClock, known_time
 
 #: Containers at once: on this host, and of one agent.
 from runner.supervisor.witness import Witness
+
 HOST_LIMIT = 8
 AGENT_LIMIT = 4
 #: Seconds in which an engine, or a supervisor, answers a person who asks how it is.
@@ -82,7 +83,8 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             stack.callback(store.close)
             engine = await stack.enter_async_context(Engine(host=settings.docker_host))
             owner = owner_label(settings.state_dir)
-            clock, ids, live, changes = time.time, Ids(secrets.token_bytes), Live(), Changes()
+            clock = SteadyClock(known=await store.query(known_time))
+            ids, live, changes = Ids(secrets.token_bytes), Live(), Changes()
             attempts = private_directory(settings.state_dir / "attempts")
             contexts = Contexts(store=store, max_policy=settings.max_policy)
             dispatch = Dispatch(store.engine, host_limit=HOST_LIMIT, agent_limit=AGENT_LIMIT)

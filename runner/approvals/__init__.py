@@ -5,7 +5,7 @@ row in the same transaction. Nothing here performs an effect or asks a clock.
 """
 
 from runner.approvals.batch import approve_all, deny_all
-from runner.approvals.decide import approve, deny, end_for_run, expire_due, find, settle, stale
+from runner.approvals.decide import CLOCK_SLACK, approve, deny, end_for_run, expire_due, find, settle, stale
 from runner.approvals.editing import Edited, bind, store_edit
 from runner.approvals.effects import WITHDRAWN, begin_effect, deliver, end_unused, finish_effect, fits
 from runner.approvals.extending import extend
@@ -15,6 +15,7 @@ from runner.approvals.outcomes import OUTCOME_BYTES, bounded, is_error, outcome_
 from runner.store import ApprovalRow, Approver
 
 __all__ = [
+    "CLOCK_SLACK",
     "OUTCOME_BYTES",
     "WITHDRAWN",
     "ApprovalRow",

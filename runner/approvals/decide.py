@@ -14,6 +14,9 @@ from runner.store import approvals as rows
 from runner.store.approvals import ApprovalChange
 
 _EXPIRED = "its deadline passed"
+_SET_BACK = "it was asked for at a time that is yet to come: the clock was set back"
+#: Seconds that a clock may be behind what is on record and still be taken for set back rather than put right.
+CLOCK_SLACK = 86400.0
 
 
 def find(conn: Connection, text: str) -> ApprovalRow:
@@ -99,10 +102,19 @@ def settle(  # noqa: PLR0913 -- one decision, whole
     return settled
 
 
-def expire_due(conn: Connection, now: float) -> tuple[ApprovalRow, ...]:
-    """End every pending approval whose deadline has come (L2)."""
-    due = rows.list(conn, states={ApprovalState.PENDING}, due=now)
-    ended = (end(conn, row.id, ApprovalEvent.EXPIRE, reason=_EXPIRED, now=now) for row in due)
+def expire_due(conn: Connection, now: float, *, set_back: bool = False) -> tuple[ApprovalRow, ...]:
+    """End every pending approval whose deadline has come (L2).
+
+    Args:
+        conn: The transaction.
+        now: Epoch seconds.
+        set_back: The clock may have been set back since: those that were asked for more than `CLOCK_SLACK` in the future end
+            too, or they would wait for as much longer as it was set back.
+    """
+    due = {row.id: _EXPIRED for row in rows.list(conn, states={ApprovalState.PENDING}, due=now)}
+    if set_back:
+        due |= {row.id: _SET_BACK for row in rows.list(conn, states={ApprovalState.PENDING}, after=now + CLOCK_SLACK)}
+    ended = (end(conn, id, ApprovalEvent.EXPIRE, reason=reason, now=now) for id, reason in due.items())
     return tuple(row for row in ended if row is not None)
 
 

@@ -102,9 +102,13 @@ def list(  # noqa: PLR0913 -- conditions of one query
     turn: int | None = None,
     states: Collection[ApprovalState] | None = None,
     due: float | None = None,
+    after: float | None = None,
     limit: int | None = None,
 ) -> tuple[ApprovalRow, ...]:
-    """Approvals in the order they were asked for; None means any. `due`: only those whose deadline is not after it."""
+    """Approvals in the order they were asked for; None means any. `due`: only those whose deadline is not after it.
+
+    `after`: only those that were asked for after it.
+    """
     table = schema.approvals.c
     query = select(schema.approvals).order_by(table.opened).limit(limit)
     if run is not None:
@@ -115,6 +119,8 @@ def list(  # noqa: PLR0913 -- conditions of one query
         query = query.where(table.state.in_(sorted(state.value for state in states)))
     if due is not None:
         query = query.where(table.expires <= due)
+    if after is not None:
+        query = query.where(table.created > after)
     return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
 
 

@@ -140,6 +140,19 @@ class Store:
         """
         return await self._in_thread(partial(_within, self.reading, fn, *args, **kw))
 
+    async def tidy(self) -> None:
+        """Move what was written into the database's file, where SQLite would have a commit do it; nobody waits for it.
+
+        Raises:
+            StoreError: The database cannot be written.
+        """
+        await self._in_thread(self._tidy)
+
+    def _tidy(self) -> None:
+        with _as_store_error(), self.engine.connect() as conn:
+            if conn.dialect.name == "sqlite":
+                conn.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
     async def _in_thread(self, work: Callable[[], T]) -> T:
         if self._threads is None:
             raise StoreError("cannot use the database: it is not open")

@@ -65,6 +65,7 @@ class Clockwork:
             try:
                 await self.tick()
                 await self.effects.take_up()
+                await self.store.tidy()
                 if count % LOOK_EVERY == 0:
                     await self.wake()
             except RunnerError as error:

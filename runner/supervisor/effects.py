@@ -100,9 +100,12 @@ class Effects:
         self._parts.changes.ring()
         return row
 
-    async def expire(self) -> tuple[ApprovalRow, ...]:
-        """End every approval whose deadline has come (L2) or whose yes is too old (L3); its run goes on with that answer."""
-        ended, unused = await self._parts.store.call(self._intents.expire)
+    async def expire(self, *, set_back: bool = False) -> tuple[ApprovalRow, ...]:
+        """End every approval whose deadline has come (L2) or whose yes is too old (L3); its run goes on with that answer.
+
+        `set_back`: also those from a future that a clock set back has undone; for a supervisor that starts.
+        """
+        ended, unused = await self._parts.store.call(self._intents.expire, set_back=set_back)
         if ended or unused:
             self._parts.changes.ring()
         return ended

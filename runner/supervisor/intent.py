@@ -151,10 +151,10 @@ class Intents:
         self.advance(conn, row.run)
         return row
 
-    def expire(self, conn: Connection) -> tuple[tuple[ApprovalRow, ...], tuple[ApprovalRow, ...]]:
+    def expire(self, conn: Connection, *, set_back: bool) -> tuple[tuple[ApprovalRow, ...], tuple[ApprovalRow, ...]]:
         """End what is past its deadline (L2), and what was approved and not begun (L3)."""
         now = self.clock()
-        ended, unused = approvals.expire_due(conn, now), approvals.end_unused(conn, now)
+        ended, unused = approvals.expire_due(conn, now, set_back=set_back), approvals.end_unused(conn, now)
         for run in {row.run for row in (*ended, *unused)}:
             self.advance(conn, run)
         return ended, unused

@@ -51,6 +51,7 @@ class Recovery:
     async def run(self) -> None:
         """Remove leftovers, set runs going again, settle interrupted effects."""
         await self._remove_leftovers()
+        await self.effects.expire(set_back=True)
         for attempt in await self.store.call(self._end_attempts):
             _log.warning("attempt %s was interrupted; its run goes on from its rows", attempt)
         for row in await self.store.query(rows.list, states={ApprovalState.EXECUTING}):
