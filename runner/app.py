@@ -15,9 +15,11 @@ from runner.agent import bundled_cli
 from runner.api.admission import Admission
 from runner.api.client import Client
 from runner.api.credential import Credentials
+from runner.api.ingress_server import open_ingress
 from runner.api.server import ControlServer
 from runner.api.tripwire import signs
 from runner.captures.ed25519 import KeyUnusableError, fingerprint
+from runner.captures.tally import Tally
 from runner.errors import RunnerError, SettingsError
 from runner.gateway import Patience, make_upstream
 from runner.model import Json, JsonObject
@@ -109,6 +111,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                 )
             )
             notifier = make_notifier(settings.notify, store=store, clock=clock, entropy=secrets.token_bytes)
+            tally = Tally(time.monotonic)
             service = SupervisorService(
                 Backstage(
                     store=store,
@@ -127,6 +130,8 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     owner=owner,
                     model_kind=settings.model_kind,
                     state_dir=str(settings.state_dir),
+                    per_hour=settings.ingress.per_hour,
+                    tally=tally,
                 )
             )
             await publish_shipped(store, settings.state_dir, now=clock())
@@ -160,6 +165,8 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     store=store, engine=engine, effects=effects, clock=clock, enqueue=dispatch.enqueue
                 ).start()
             )
+            door = await open_ingress(settings.ingress, service.reception, clock=clock, tally=tally)
+            stack.push_async_callback(door)
             ready()
             await until_signalled()
 

@@ -149,6 +149,13 @@ class PausedError(RunnerError):
     code, exit_code, http_status = "paused", 8, 423
 
 
+class DeliveryError(RunnerError):
+    """A capture was not taken over the network; an instance has the code, status and exit code of its reason."""
+
+    code, http_status = "delivery", 400
+    retry_after: int | None = None  #: seconds after which it may pass
+
+
 class StoreError(RunnerError):
     """The database cannot be used; never treated as empty (L7)."""
 

@@ -1,4 +1,4 @@
-"""The state machines of a run, an approval and an effect, as tables.
+"""The state machines of a capture, a run, an approval and an effect, as tables.
 
 Everything that affects transitions lives here. This file does not know who moves a state or why; `store` applies it by
 compare-and-set and a database trigger generated from the same tables aborts every other change (invariant 9).
@@ -39,6 +39,26 @@ class RunEvent(Enum):
     FAIL = "fail"
     CANCEL = "cancel"
     LOSE = "lose"
+
+
+class CaptureState(Enum):
+    """What has become of a capture before any agent sees it."""
+
+    RECEIVED = "received"  #: taken; in the same transaction it is delivered, stored, or kept as a stub
+    STUB = "stub"  #: from a sender nobody has verified: its content is shown to nobody until a person accepts it
+    STORED = "stored"  #: waits for a person to start its run
+    DELIVERED = "delivered"  #: a run has it, this one and no other (R36)
+    CLOSED = "closed"  #: no run will ever have it
+
+
+class CaptureEvent(Enum):
+    """What can happen to a capture."""
+
+    DELIVER = "deliver"
+    HOLD = "hold"
+    STORE = "store"
+    ACCEPT = "accept"
+    DISMISS = "dismiss"
 
 
 class ApprovalState(Enum):
@@ -121,6 +141,19 @@ RUN: Mapping[tuple[RunState, RunEvent], RunState] = {
     (_R.PARKED, _E.FAIL): _R.FAILED,
     (_R.PARKED, _E.CANCEL): _R.CANCELLED,
     (_R.FAILED, _E.RETRY): _R.QUEUED,
+}
+
+_C, _K = CaptureState, CaptureEvent
+
+#: (state, event) → state. Nothing leads out of `delivered`: a capture is handed to an agent once, by whatever route (R36).
+CAPTURE: Mapping[tuple[CaptureState, CaptureEvent], CaptureState] = {
+    (_C.RECEIVED, _K.DELIVER): _C.DELIVERED,
+    (_C.RECEIVED, _K.HOLD): _C.STUB,
+    (_C.RECEIVED, _K.STORE): _C.STORED,
+    (_C.STUB, _K.ACCEPT): _C.STORED,
+    (_C.STUB, _K.DISMISS): _C.CLOSED,
+    (_C.STORED, _K.DELIVER): _C.DELIVERED,
+    (_C.STORED, _K.DISMISS): _C.CLOSED,
 }
 
 _A, _V = ApprovalState, ApprovalEvent

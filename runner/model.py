@@ -86,6 +86,7 @@ class SenderKind(Enum):
 
     OWNER = "owner"
     CONTACT = "contact"
+    AGENT = "agent"  #: a contact that is a program on another machine (R23-R25)
 
 
 class ToolClass(Enum):
@@ -186,6 +187,14 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FromAgent:
+    """A paired agent that may send, by its label, and the owner's standing word on what to do with what it sends (R23, R25)."""
+
+    label: str
+    instruction: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolScope:
     """What one entry such as `Write(out/**, !out/raw/**)` leaves of a tool: gitignore patterns against the resolved path.
 
@@ -218,6 +227,7 @@ class Profile:
     policy: Policy | None = Policy.READ_ONLY
     unattended: bool = False
     contacts: tuple[str, ...] = ()
+    from_agents: tuple[FromAgent, ...] = ()
     wake: bool = True
     allow_replies: bool = False
     allow_unconfined_tools: bool = False

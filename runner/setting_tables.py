@@ -89,3 +89,31 @@ def _is(host: str, what: str) -> bool:
         return bool(getattr(ip_address(host), what))
     except ValueError:
         return False
+
+
+class DayBudget(BaseModel):
+    """What may be spent on one UTC day; absent: as much as there is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    usd: Annotated[float, Field(ge=0, le=10_000_000)] | None = None
+    tokens: Annotated[int, Field(ge=0, le=10**13)] | None = None
+
+
+class DayBudgets(BaseModel):
+    """Budgets of a day (M11): of each agent, of each contact, of everybody together."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agent: DayBudget = DayBudget()
+    contact: DayBudget = DayBudget()
+    day: DayBudget = DayBudget()
+
+
+class ModelPrice(BaseModel):
+    """US dollars per million tokens."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: Annotated[float, Field(gt=0, le=100_000)]
+    output: Annotated[float, Field(gt=0, le=100_000)]

@@ -21,7 +21,7 @@ from pydantic_settings.sources import InitSettingsSource
 
 from runner.errors import SettingsError
 from runner.model import Json, JsonObject, Policy
-from runner.setting_tables import Notify
+from runner.setting_tables import DayBudgets, Ingress, ModelPrice, Notify
 
 CONTROL_SOCKET = "control.sock"
 
@@ -71,7 +71,10 @@ class Settings(BaseSettings):
     max_policy: Policy = Policy.SKIP  #: `skip`: no ceiling
     approvers: Annotated[Approvers, NoDecode] = Approvers()
     notify: Notify = Notify()
-    #: `event:before`, `event:after`, `event:after:2`: where a fault campaign has the supervisor killed; never set it.
+    budgets: DayBudgets = DayBudgets()
+    #: By the beginning of a model's name; beside the table that comes along.
+    prices: Mapping[Annotated[str, Field(min_length=1, max_length=256)], ModelPrice] = Field(default_factory=dict)
+    ingress: Ingress = Ingress()
     tripwires: bool = True  #: refuse a yes that comes from within an agent's shell (W3)
     failpoint: Annotated[str, Field(pattern=r"^[a-z_]+\.[a-z_]+:(before|after)(:[1-9][0-9]?)?$")] | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -120,7 +120,7 @@ def viewing(folder: Path) -> Iterator[DirectoryView]:
 
 def context_of(subject: Subject, view: DirectoryView, *, sender: SenderKind, tainted: bool, sensitive: bool) -> PolicyContext:
     """The context of a call; a contact's run is tainted by what it carries (C8)."""
-    base = PolicyContext(view=view, sender=sender, tainted=tainted or sender is SenderKind.CONTACT, sensitive=sensitive)
+    base = PolicyContext(view=view, sender=sender, tainted=tainted or sender is not SenderKind.OWNER, sensitive=sensitive)
     return subject.chosen.into(base, host=subject.ceiling)
 
 

@@ -167,6 +167,8 @@ ROUTES: tuple[Route, ...] = (
     Route(method="POST", path="/v1/pause", access=Access.OPERATE, handler=_pause, cap=SMALL),
     Route(method="POST", path="/v1/resume", access=Access.OPERATE, handler=_go_on, cap=SMALL, releases=True),
     *AGENT_ROUTES,
+    *GRANT_ROUTES,
+    *CONTACT_ROUTES,
     *RECORD_ROUTES,
     *WITNESS_ROUTES,
 )

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from runner.api.witness_service import Witness
+from runner.api.contact_service import Captures, Contacts
+from runner.api.grant_service import Grants
 from runner.api.record_service import Notices, Statistics
 from runner.approvals import Approver
 from runner.model import Capture, JsonObject, Profile, Sender
@@ -141,6 +142,16 @@ class Service(Protocol):
     @property
     def witness(self) -> Witness:
         """Showings and refusals, on record."""
+        ...
+
+    @property
+    def contacts(self) -> Contacts:
+        """Who may send."""
+        ...
+
+    @property
+    def captures(self) -> Captures:
+        """Captures before any agent sees them."""
         ...
 
     async def status(self) -> JsonObject:

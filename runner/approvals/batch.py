@@ -50,7 +50,9 @@ def deny_all(
 def _refuse_alone(conn: Connection, row: ApprovalRow) -> None:
     tool = TOOLS.get(row.tool) or unknown_tool(row.tool)
     why = None
-    if row.sender.kind is SenderKind.CONTACT:
+    if row.required > 1:
+        why = f"it needs {row.required} approvers"
+    elif row.sender.kind is not SenderKind.OWNER:
         why = "its run is a contact's"
     elif tool.egress or tool.tool_class in _ALONE:
         why = f"{row.tool} executes, sends or cannot be taken back"

@@ -36,6 +36,10 @@ def send(  # noqa: PLR0913 - each is a flag of the contract
     text_file: Annotated[str | None, typer.Option(metavar="FILE|-", help="Page text to send along; - is stdin.")] = None,
     image: Annotated[list[str] | None, typer.Option(metavar="FILE", help="A picture; may be repeated.")] = None,
     capture: Annotated[str | None, typer.Option(metavar="FILE|-", help="A capture as JSON; flags stand above it.")] = None,
+    to: Annotated[str | None, typer.Option(metavar="URL", help="Send to somebody else's supervisor.")] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="With --to: your key.", show_default=False)] = None,
+    ca: Annotated[Path | None, typer.Option(metavar="FILE", help="With --to: a certificate to trust, PEM.")] = None,
+    sender: Annotated[str | None, typer.Option("--as", metavar="CONTACT", help="As if this contact had sent it.")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Show progress, then the reply.")] = False,
     json: JsonFlag = False,
     json_lines: Annotated[bool, typer.Option("--json-lines", help="With --wait: progress as JSON lines on stdout.")] = False,
@@ -50,25 +54,37 @@ def send(  # noqa: PLR0913 - each is a flag of the contract
     body |= {key: value for key, value in flags.items() if value is not None}
     if not body.get("agent"):
         raise UsageError("cannot send: no agent is named", resolution="runner profile list shows them")
+    body |= _parts(label, text_file, image)
+    screen = Screen(json=json or json_lines)
+    if to is None:
+        _deliver(body, screen, sender=sender, wait=wait or json_lines, lines=json_lines)
+        return
+    if sender or wait or json_lines:
+        raise UsageError("cannot send: --to goes with neither --as nor --wait", resolution="runner get waits for the answer")
+    from runner.cli.get import deliver  # noqa: PLC0415 - its libraries of keys and signatures are for this alone
+
+    deliver(body, screen, to=to, key=key, ca=ca)
+
+
+def _parts(label: list[str] | None, text_file: str | None, image: list[str] | None) -> JsonObject:
+    """What of a capture comes from files and lists."""
+    found: JsonObject = {}
     if label:
-        body["labels"] = [*label]
+        found["labels"] = [*label]
     if text_file:
-        body["text"] = _text(text_file)
+        found["text"] = _text(text_file)
     if image:
-        body["images"] = [_image(name) for name in image]
-    _deliver(body, Screen(json=json or json_lines), wait=wait or json_lines, lines=json_lines)
+        found["images"] = [_image(name) for name in image]
+    return found
 
 
-def _deliver(body: JsonObject, screen: Screen, *, wait: bool, lines: bool) -> None:
+def _deliver(body: JsonObject, screen: Screen, *, sender: str | None, wait: bool, lines: bool) -> None:
     with connect() as client:
         if wait and not lines:
             screen.progress(Styled("  0.0 s", "dim"), f"  sending to {body['agent']}")
-        sent = as_object(client.post("captures", body=body))
-        if not wait:
-            if screen.json:
-                screen.document(sent)
-            else:
-                screen.say("sent ", str(sent.get("capture")), "; run ", Styled(str(sent.get("run")), "bold cyan"))
+        sent = as_object(client.post(*(("captures",) if sender is None else ("contacts", sender, "captures")), body=body))
+        if not wait or sent.get("run") is None:
+            _say_sent(screen, sent)
             return
         if not lines:
             screen.progress(Styled("  0.0 s", "dim"), f"  sent {sent.get('capture')}, run {sent.get('run')}")
@@ -81,6 +97,15 @@ def _deliver(body: JsonObject, screen: Screen, *, wait: bool, lines: bool) -> No
         show_run(screen, run)
     if not ended_well(run):
         raise typer.Exit(1)
+
+
+def _say_sent(screen: Screen, sent: JsonObject) -> None:
+    if screen.json:
+        screen.document(sent)
+    elif sent.get("run") is None:
+        screen.say("sent ", str(sent.get("capture")), f"; it is {sent.get('state')}; runner captures says what it waits for")
+    else:
+        screen.say("sent ", str(sent.get("capture")), "; run ", Styled(str(sent.get("run")), "bold cyan"))
 
 
 def _from_file(name: str) -> JsonObject:

@@ -13,6 +13,7 @@ from runner.fence.escape import escape, unescape, visible
 from runner.fence.names import NameFault, petname_fault, sender_label
 from runner.fence.parse import Block, Parsed, parse
 from runner.fence.rules import AFTER_BLOCK, system_rule
+from runner.fence.skeleton import skeleton
 from runner.fence.untrusted import FenceError, Untrusted
 from runner.fence.wrap import Field, Wrapped, wrap
 
@@ -37,6 +38,7 @@ __all__ = [
     "parse",
     "petname_fault",
     "sender_label",
+    "skeleton",
     "system_rule",
     "unescape",
     "visible",

@@ -39,13 +39,14 @@ class Prompt:
     nonce: str
 
 
-def compose(
+def compose(  # noqa: PLR0913 - all that a prompt is made of
     capture: Capture,
     sender: Sender,
     *,
     nonce: str | None = None,
     draw: Callable[[], str] | None = None,
     forwarded: Forward | None = None,
+    standing: str = "",
 ) -> Prompt:
     """The prompt of a capture, proven.
 
@@ -55,13 +56,14 @@ def compose(
         nonce: A fresh nonce of 64 bits or more in lower-case hex; one that occurs in a text refuses the run.
         draw: Instead of `nonce`: draws one, and another while it occurs in a text (F4). Preferred.
         forwarded: Set when the owner forwards a contact's capture.
+        standing: The owner's standing word on what a paired agent sends; stands outside the block (R25).
 
     Raises:
         FenceError: The fence cannot be made or does not read back; the run does not start.
     """
     if (nonce is None) == (draw is None):
         raise FenceError("cannot fence a capture: give either a nonce or a way to draw one")
-    request, cleaned = _request(capture, sender, forwarded)
+    request, cleaned = _request(capture, sender, forwarded, standing)
     block = wrap(
         _fields(capture, own=sender.kind is SenderKind.OWNER),
         source="capture",
@@ -84,10 +86,12 @@ def compose(
     )
 
 
-def _request(capture: Capture, sender: Sender, forwarded: Forward | None) -> tuple[str, Mapping[str, int]]:
+def _request(  # noqa: PLR0917 - all that may stand outside
+    capture: Capture, sender: Sender, forwarded: Forward | None, standing: str
+) -> tuple[str, Mapping[str, int]]:
     """What stands outside the block: the owner's own words and nobody else's (R3, R4, R13)."""
     own = sender.kind is SenderKind.OWNER
-    note, intent = (capture.note, capture.intent) if own else (forwarded.note if forwarded else "", "")
+    note, intent = (capture.note, capture.intent) if own else (forwarded.note if forwarded else standing, "")
     said: list[str] = []
     counts: Counter[str] = Counter()
     for field, lead, text in (("note", "", note), ("intent", "Intent: ", intent)):
@@ -116,6 +120,8 @@ def _attributes(sender: Sender, forwarded: Forward | None) -> dict[str, str]:
             raise FenceError("cannot fence a capture: the owner's own capture is not forwarded")
         return {}
     given = {"sender": sender_label(sender)}
+    if sender.kind is SenderKind.AGENT:
+        given["kind"] = "agent"
     if forwarded is not None:
         if not forwarded.hops or forwarded.hops[-1].kind is not SenderKind.OWNER:
             raise FenceError("cannot fence a capture: a forward ends with the owner")

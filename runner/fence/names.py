@@ -7,6 +7,7 @@ import unicodedata
 from typing import NewType
 
 from runner.fence.classes import hidden_counts
+from runner.fence.skeleton import skeleton
 from runner.fence.untrusted import FenceError
 from runner.model import Sender, SenderKind
 
@@ -17,6 +18,7 @@ _RESERVED = frozenset(
     | {"claude"},
 )
 _FORBIDDEN = frozenset("⟨⟩()\"'<>&:=\\│|`")
+_LIKE_RESERVED = frozenset(map(skeleton, _RESERVED))
 _FINGERPRINT = re.compile(r"[0-9a-z]{4}(?:-[0-9a-z]{4}){3,15}")
 MAX_PETNAME = 40
 
@@ -34,13 +36,14 @@ def petname_fault(name: str) -> NameFault | None:
         return NameFault("a petname holds a letter or a digit")
     if len({_script(character) for character in name if character.isalpha()}) > 1:
         return NameFault("a petname is written in one script")
-    if set(re.split(r"[^\w]+", unicodedata.normalize("NFKC", name).casefold())) & _RESERVED:
+    words = re.split(r"[^\w]+", unicodedata.normalize("NFKC", name).casefold())
+    if {skeleton(word) for word in (name, *words)} & _LIKE_RESERVED:
         return NameFault("a petname is none of the reserved words")
     return None
 
 
 def sender_label(sender: Sender) -> str:
-    """`petname ⟨fingerprint⟩ (not you)` for a contact, `you` for the owner.
+    """`petname ⟨fingerprint⟩ (not you)` for a contact, the same behind `agent` for a paired agent, `you` for the owner (S5).
 
     Raises:
         FenceError: A contact without a fit petname and a verified key's fingerprint of at least 64 bits (S1).
@@ -52,7 +55,8 @@ def sender_label(sender: Sender) -> str:
         raise FenceError(f"cannot name the sender: {fault}")
     if _FINGERPRINT.fullmatch(sender.fingerprint or "") is None:
         raise FenceError("cannot name the sender: no verified key's fingerprint")
-    return f"{sender.petname} ⟨{sender.fingerprint}⟩ (not you)"
+    label = f"{sender.petname} ⟨{sender.fingerprint}⟩ (not you)"
+    return f"agent {label}" if sender.kind is SenderKind.AGENT else label
 
 
 def _script(character: str) -> str:

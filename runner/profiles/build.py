@@ -12,6 +12,7 @@ from runner.model import (
     ApprovalSettings,
     Digest,
     Example,
+    FromAgent,
     Limits,
     Policy,
     Profile,
@@ -78,6 +79,7 @@ def _problems(
         ("hide", lambda: check_patterns(table.hide)),
         ("unprotect", lambda: _check_unprotect(table.unprotect)),
         ("contacts", lambda: _check_unique(table.contacts)),
+        ("from_agents", lambda: _check_unique([entry.label for entry in table.from_agents])),
         ("examples", lambda: _examples(table)),
         ("system_prompt", lambda: _check_prompt(prompt)),
     )
@@ -167,6 +169,7 @@ def _assemble(table: ProfileTable, tools: ToolList, *, cwd: Path, prompt: str) -
         policy=None if table.policy is None else Policy(table.policy),
         unattended=table.unattended,
         contacts=tuple(table.contacts),
+        from_agents=tuple(FromAgent(label=entry.label, instruction=entry.instruction) for entry in table.from_agents),
         wake=table.wake,
         allow_replies=table.allow_replies,
         allow_unconfined_tools=table.allow_unconfined_tools,

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeVar
 
 from runner.model import Policy, Profile, ToolClass
 from runner.policy.catalogue import TOOLS, unknown_tool
 from runner.policy.tool import Tool
 
+T = TypeVar("T")
 _LOOSENESS = (Policy.ASK, Policy.READ_ONLY, Policy.SKIP)
 _DOES = {
     ToolClass.READ: "reads",
@@ -105,7 +107,7 @@ def _reach(before: Profile, after: Profile) -> Iterator[Change]:
             yield _other(key, f"the patterns of {key} stand in another order, and the last that fits counts")
 
 
-def _only_in(these: Sequence[str], those: Sequence[str]) -> list[str]:
+def _only_in(these: Sequence[T], those: Sequence[T]) -> list[T]:
     return [item for item in these if item not in those]
 
 
@@ -118,6 +120,10 @@ def _people(before: Profile, after: Profile) -> Iterator[Change]:
         yield _more("contacts", f"{name} may send to it now, and have it read what it can read")
     for name in _only_in(before.contacts, after.contacts):
         yield _less("contacts", f"{name} may no longer send to it")
+    for entry in _only_in(after.from_agents, before.from_agents):
+        yield _more("from_agents", f"the agent {entry.label} may send to it now, with the instruction it has there")
+    for entry in _only_in(before.from_agents, after.from_agents):
+        yield _less("from_agents", f"the agent {entry.label} may no longer send to it as before")
 
 
 #: Switches that give authority when they are on.

@@ -33,16 +33,25 @@ class Finding:
     fix: str = ""  #: what to do about it
 
 
-def check(profile: Profile, *, surveyed: Survey | None = None, others: Iterable[Profile] = ()) -> tuple[Finding, ...]:
+def check(
+    profile: Profile, *, surveyed: Survey | None = None, others: Iterable[Profile] = (), keys: int | None = None
+) -> tuple[Finding, ...]:
     """Everything there is to say about a profile that loads, errors first.
 
     Args:
         profile: The profile.
         surveyed: What stands in its directory; looked at when not given.
         others: Published profiles; their directories should be other ones.
+        keys: How many approvers' keys the operator has set up; None: it is not known here.
     """
     seen = surveyed if surveyed is not None else survey(profile)
-    findings = (*_tools(profile), *_settings(profile), *_directory(profile, seen, others), *_readers(profile, seen))
+    findings = (
+        *_tools(profile),
+        *_settings(profile),
+        *_approvers(profile, keys),
+        *_directory(profile, seen, others),
+        *_readers(profile, seen),
+    )
     return tuple(sorted(findings, key=lambda finding: list(Level).index(finding.level)))
 
 
@@ -100,6 +109,17 @@ def _settings(profile: Profile) -> Iterator[Finding]:
         yield _warning("hide", f"the default set is not hidden: {', '.join(dropped)}", fix="set hide_defaults = true")
 
 
+def _approvers(profile: Profile, keys: int | None) -> Iterator[Finding]:
+    """Dual control is refused where there are not that many keys: nobody could ever give the last yes (D5)."""
+    required = profile.approvals.required
+    if keys is not None and required > max(keys, 1):
+        yield _error(
+            "approvals.required",
+            f"{required} approvers are required, and {keys} keys are set up: no call could be approved",
+            fix="runner approver keygen makes a key; the operator adds it under [approvers] keys",
+        )
+
+
 def _directory(profile: Profile, seen: Survey, others: Iterable[Profile]) -> Iterator[Finding]:
     if not seen.found:
         yield _error("cwd", "the directory does not exist", fix=f"mkdir {profile.cwd}")
@@ -146,7 +166,7 @@ def _readers(profile: Profile, seen: Survey) -> Iterator[Finding]:
     if not seen.found:
         return
     yield _note("read", f"the owner's runs can read {_amount(seen)}")
-    for contact in profile.contacts:
+    for contact in (*profile.contacts, *(f"agent {entry.label}" for entry in profile.from_agents)):
         yield _note("contacts", f"captures of {contact} can make the agent read {_amount(seen)}")
     if seen.hidden:
         yield _note("hide", f"{seen.hidden} files are left out by `read` and `hide`{_some(seen.left_out, seen.hidden)}")

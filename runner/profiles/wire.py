@@ -89,6 +89,15 @@ class ExampleTable(_Table):
     expect: Literal["allow", "ask", "deny"] = Field(description="The verdict.")
 
 
+class FromAgentTable(_Table):
+    """A paired agent that may send, by the label its contact has."""
+
+    label: Line = Field(description="The label.")
+    instruction: Annotated[str, Field(max_length=4000), AfterValidator(_no_nul)] = Field(
+        default="", description="Your standing word on what to do with what it sends; stands outside the fence."
+    )
+
+
 class ProfileTable(_Table):
     """A hosted agent."""
 
@@ -112,6 +121,9 @@ class ProfileTable(_Table):
     unattended: bool = Field(default=False, description="Nobody will answer: what would ask is denied.")
     contacts: Annotated[list[Line], Field(max_length=1000)] = Field(
         default_factory=list, description="Petnames that may send; empty: the owner only."
+    )
+    from_agents: Annotated[list[FromAgentTable], Field(max_length=1000)] = Field(
+        default_factory=list, description="Paired agents that may send."
     )
     wake: bool = Field(default=True, description="Whether a capture starts a run.")
     allow_replies: bool = Field(default=False, description="Whether replies go out without review.")

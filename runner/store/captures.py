@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, RowMapping, select
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sqlalchemy import Connection, RowMapping, func, select, update
 
 from runner.errors import NotFoundError
-from runner.model import CaptureId
+from runner.lifecycle import CAPTURE, CaptureEvent, CaptureState, sources
+from runner.model import CaptureId, Sender
 from runner.store import audit, codec, ids, schema
-from runner.store.rows import CaptureRow
+from runner.store.rows import Approver, CaptureRow
+
+
+class CaptureLine(NamedTuple):
+    """A capture without its content: all that may be said of a stub (R32)."""
+
+    id: CaptureId
+    agent: str
+    sender: Sender
+    state: CaptureState
+    size: int
+    created: float
 
 
 def insert(conn: Connection, row: CaptureRow) -> CaptureRow:
     """Store a capture."""
     conn.execute(
         schema.captures.insert().values(
-            id=row.id, agent=row.agent, text=row.text, created=row.created, **codec.sender_columns(row.sender)
+            id=row.id,
+            agent=row.agent,
+            text=row.text,
+            created=row.created,
+            state=row.state.value,
+            **codec.sender_columns(row.sender),
         )
     )
     audit.append(
@@ -48,6 +68,47 @@ def find(conn: Connection, text: str) -> CaptureRow:
     return get(conn, CaptureId(ids.whole(conn, schema.captures.c.id, text, kind="c", noun="capture")))
 
 
+def listing(
+    conn: Connection, *, states: Collection[CaptureState] | None = None, limit: int | None = None
+) -> tuple[CaptureLine, ...]:
+    """Captures without their content, newest first; None means any."""
+    table = schema.captures
+    columns = [column for column in table.c if column.name != "text"]
+    query = select(*columns, func.length(table.c.text).label("size"))
+    if states is not None:
+        query = query.where(table.c.state.in_(sorted(state.value for state in states)))
+    query = query.order_by(table.c.created.desc(), table.c.id.desc()).limit(limit)
+    return tuple(codec.read(_line, found) for found in conn.execute(query).mappings())
+
+
+def move(
+    conn: Connection, capture: CaptureId, event: CaptureEvent, *, now: float, by: Approver | None = None
+) -> CaptureState | None:
+    """Let `event` happen to a capture; None, and nothing changed, when its state does not allow it (R36)."""
+    column = schema.captures.c.state
+    before = conn.execute(select(column).where(schema.captures.c.id == capture)).scalar_one_or_none()
+    after = None if before is None else sources(CAPTURE, event).get(CaptureState(before))
+    if after is None:
+        return None
+    where = (schema.captures.c.id == capture, column == before)
+    if conn.execute(update(schema.captures).where(*where).values(state=after.value)).rowcount != 1:
+        return None
+    if event is not CaptureEvent.DELIVER:  # its run's own first row says that
+        audit.append(conn, time=now, event=f"capture.{event.value}", subject=capture, data=codec.by(by))
+    return after
+
+
+def _line(found: RowMapping) -> CaptureLine:
+    return CaptureLine(
+        CaptureId(found["id"]),
+        found["agent"],
+        codec.load_sender(found),
+        CaptureState(found["state"]),
+        found["size"],
+        found["created"],
+    )
+
+
 def _row(found: RowMapping) -> CaptureRow:
     return CaptureRow(
         id=CaptureId(found["id"]),
@@ -55,4 +116,5 @@ def _row(found: RowMapping) -> CaptureRow:
         sender=codec.load_sender(found),
         text=found["text"],
         created=found["created"],
+        state=CaptureState(found["state"]),
     )

@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect
 
 from runner.errors import StoreError
-from runner.store import schema_grants, schema_notices, triggers
+from runner.store import schema_contacts, schema_grants, schema_notices, triggers
 from runner.store.schema import VERSION_TABLE, metadata
 
 #: Tables of other modules; they are known once their module is.
@@ -20,6 +20,7 @@ TABLES = (
     schema_notices.notices,
     schema_notices.notice_subjects,
     schema_notices.deliveries,
+    *schema_contacts.TABLES,
 )
 
 

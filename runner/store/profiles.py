@@ -67,15 +67,24 @@ def current(conn: Connection, name: str) -> ProfileRow:
     Raises:
         NotFoundError: Nothing was published under this name, or the agent was retired.
     """
-    found = conn.execute(_query().where(schema.agents.c.name == name, _is_current())).mappings().one_or_none()
-    if found is None:
-        raise NotFoundError(f"cannot find agent {name!r}: no profile is published under this name")
-    row = codec.read(_row, found)
+    row = published(conn, name)
     if row.retired is not None:
         raise NotFoundError(
             f"cannot find agent {name!r}: it was retired", resolution="runner profile publish FILE brings it back"
         )
     return row
+
+
+def published(conn: Connection, name: str) -> ProfileRow:
+    """The newest profile of an agent, in service or not.
+
+    Raises:
+        NotFoundError: Nothing was ever published under this name.
+    """
+    found = conn.execute(_query().where(schema.agents.c.name == name, _is_current())).mappings().one_or_none()
+    if found is None:
+        raise NotFoundError(f"cannot find agent {name!r}: no profile is published under this name")
+    return codec.read(_row, found)
 
 
 def get(conn: Connection, digest: Digest) -> ProfileRow:

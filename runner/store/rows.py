@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from runner.lifecycle import ApprovalState, RunState
+from runner.lifecycle import ApprovalState, CaptureState, RunState
 from runner.model import ApprovalId, CallId, CaptureId, Digest, Json, ResolvedPath, RunId, Sender, Usage, Verdict
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ class CaptureRow:
     sender: Sender
     text: str
     created: float
+    state: CaptureState = CaptureState.RECEIVED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

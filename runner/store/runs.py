@@ -67,6 +67,12 @@ def list(
     return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
 
 
+def of_capture(conn: Connection, capture: CaptureId) -> tuple[RunRow, ...]:
+    """The runs of a capture, oldest first."""
+    query = select(schema.runs).where(schema.runs.c.capture == capture).order_by(schema.runs.c.created, schema.runs.c.id)
+    return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
+
+
 def counts(conn: Connection) -> dict[RunState, int]:
     """How many runs are in each state that any is in."""
     state = schema.runs.c.state

@@ -64,6 +64,8 @@ captures = Table(
     Column("sender_fingerprint", Text),
     Column("text", Text, nullable=False),
     Column("created", Double, nullable=False),
+    Column("state", Text, nullable=False, server_default="delivered"),
+    Index("captures_by_state", "state", "created"),
 )
 
 runs = Table(
@@ -93,6 +95,7 @@ runs = Table(
     Column("version", Integer, nullable=False),
     Index("runs_by_state", "state", "created"),
     Index("runs_by_agent", "agent", "created"),
+    Index("runs_by_capture", "capture"),
 )
 
 segments = Table(

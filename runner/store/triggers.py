@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from runner.lifecycle import APPROVAL, RUN, ApprovalState, RunState, moves
+from runner.lifecycle import APPROVAL, CAPTURE, RUN, ApprovalState, CaptureState, RunState, moves
 
 #: The intent record follows the state: one column more, so that "did it start" needs no knowledge of states.
 EFFECT: dict[ApprovalState, str] = {
@@ -56,6 +56,7 @@ class Rule(NamedTuple):
 def rules() -> tuple[Rule, ...]:
     """Every rule, from the tables of `lifecycle`."""
     return (
+        *_states("captures", {(a.value, b.value) for a, b in moves(CAPTURE)}, CaptureState.RECEIVED.value),
         *_states("runs", {(a.value, b.value) for a, b in moves(RUN)}, RunState.QUEUED.value),
         *_states("approvals", {(a.value, b.value) for a, b in moves(APPROVAL)}, ApprovalState.PENDING.value),
         Rule("runner_approvals_effect", "approvals", "UPDATE", _effect(), "the intent record does not fit the state"),

@@ -74,7 +74,7 @@ class Agents:
         word = _word(verdict)
 
         def also(conn: Connection, row: ApprovalRow) -> None:
-            if word is SavedVerdict.ALLOW and row.sender.kind is SenderKind.CONTACT:
+            if word is SavedVerdict.ALLOW and row.sender.kind is not SenderKind.OWNER:
                 raise NotAllowedError(
                     f"cannot save allow for {row.tool} with a contact's call: it would only loosen your own runs",
                     resolution=f"runner tools set {row.agent} {row.tool} allow, if that is meant",

@@ -45,7 +45,7 @@ def whole_capture(conn: Connection, ref: str) -> JsonObject:
     """`show --json` of a capture."""
     row = captures.find(conn, ref)
     content = json.loads(row.text)
-    return capture_view(row, content, [run for run in runs.list(conn, agent=row.agent) if run.capture == row.id])
+    return capture_view(row, content, runs.of_capture(conn, row.id))
 
 
 def listing(

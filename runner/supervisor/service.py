@@ -5,18 +5,14 @@ Reads, queues and decides; it starts no container and performs no effect itself.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from importlib.metadata import version
 
 from runner import approvals
 from runner.approvals import Approver
-from runner.captures import to_json as capture_to_json
 from runner.errors import NotFoundError, RunnerError, UsageError
-from runner.fence import compose
 from runner.lifecycle import RUN_ENDS, ApprovalState
 from runner.model import Attempt, Capture, Digest, JsonObject, Profile, RunId, Sender
 from runner.notify.worker import Notifier
@@ -38,14 +34,16 @@ from runner.store import (
 )
 from runner.supervisor import queries
 from runner.supervisor.agents import Agents, profile_line, publish
-from runner.supervisor.changes import Changes
-from runner.supervisor.effects import Effects
-from runner.supervisor.endings import End, Ending, Endings
+from runner.supervisor.backstage import Backstage
+from runner.supervisor.contacts import Contacts
+from runner.supervisor.endings import End, Ending
 from runner.supervisor.grants import Grants
-from runner.supervisor.ids import Ids
-from runner.supervisor.live import Live
-from runner.supervisor.progress import Clock, Enqueue, retry
+from runner.supervisor.intake import Intake
+from runner.supervisor.lanes import Captures
+from runner.supervisor.progress import retry
 from runner.supervisor.queue import Queue
+from runner.supervisor.reception import Reception
+from runner.supervisor.spending import Spending
 from runner.supervisor.statistics import Statistics
 from runner.supervisor.switch import Switch, pause_view
 from runner.supervisor.undo import Undos
@@ -83,6 +81,20 @@ class SupervisorService:
     def __init__(self, backstage: Backstage) -> None:
         self._on = on = backstage
         self._queue = Queue(store=on.store, effects=on.effects, changes=on.changes, clock=on.clock, enqueue=on.enqueue)
+        self._intake = intake = Intake(clock=on.clock, ids=on.ids, enqueue=on.enqueue)
+        self.reception = Reception(
+            store=on.store, intake=intake, changes=on.changes, clock=on.clock, per_hour=on.per_hour, gate=on.gate
+        )
+        self.captures = Captures(store=on.store, intake=intake, changes=on.changes)
+        self.contacts = Contacts(
+            store=on.store,
+            intake=intake,
+            endings=on.endings,
+            live=on.live,
+            changes=on.changes,
+            clock=on.clock,
+            changed=self.reception.forget,
+        )
         self._began = time.monotonic()
 
     async def status(self) -> JsonObject:
@@ -98,6 +110,7 @@ class SupervisorService:
             "runs": {state: count for state, count in sorted(counts.items())},
             "pending": pending,
             "paused": pause_view(paused),
+            "ingress": None if on.tally is None else on.tally.view,
             "notices": await on.notices.summary(),
         }
         try:
@@ -118,9 +131,9 @@ class SupervisorService:
             NotAllowedError: The sender is not one of the agent's contacts.
             PausedError: The supervisor is paused; nothing is kept (R29).
         """
-        row = await self._on.store.call(self._send, capture, sender)
+        taken = await self._on.store.call(self._intake.receive, capture, sender)
         self._on.changes.ring()
-        return {"capture": row.capture, "run": row.id}
+        return taken.answer
 
     async def runs(self, *, agent: str | None, state: str | None) -> list[JsonObject]:
         """Runs, newest first."""
@@ -292,36 +305,6 @@ class SupervisorService:
 
     async def _wait(self, look: Callable[[], Awaitable[JsonObject | None]], seconds: float) -> JsonObject | None:
         return await self._on.changes.until(look, seconds=min(max(seconds, 0.0), MAX_WAIT))
-
-    def _send(self, conn: Connection, capture: Capture, sender: Sender) -> RunRow:
-        on = self._on
-        now = on.clock()
-        pausing.refuse(conn, f"send to {capture.agent}")
-        stored = profiles.current(conn, capture.agent)
-        profile = profile_from_json(json.loads(stored.text))
-        prompt = compose(capture, sender, draw=on.ids.nonce)
-        text = json.dumps(capture_to_json(capture))
-        captured = captures.insert(
-            conn, CaptureRow(id=on.ids.capture(), agent=capture.agent, sender=sender, text=text, created=now)
-        )
-        row = runs.insert(
-            conn,
-            RunRow(
-                id=on.ids.run(),
-                capture=CaptureId(captured.id),
-                agent=capture.agent,
-                profile_digest=stored.digest,
-                sender=sender,
-                strict=profile.strict or sender.kind is SenderKind.CONTACT,
-                created=now,
-                updated=now,
-                session_id=on.ids.session(),
-                nonce=prompt.nonce,
-            ),
-        )
-        taints.add(conn, row.id, of_capture(capture, sender, id=row.capture), now=now)
-        on.enqueue(conn, Attempt(row.id, 0, 0), agent=row.agent)
-        return row
 
     def _stop(self, conn: Connection, run: RunId, reason: str, by: Approver) -> RunRow | None:  # noqa: PLR0917 -- for `call`
         row = runs.get(conn, run)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from runner.broker import UNDO
-from runner.lifecycle import ApprovalState, RunState, word
+from runner.lifecycle import ApprovalState, CaptureState, RunState, word
 from runner.model import Json, JsonObject, ResolvedPath, Sender, SenderKind
 from runner.policy.taint import Taint
 from runner.store import ApprovalRow, AuditRow, CallRow, CaptureRow, RunRow, SegmentRow, taints
@@ -112,7 +112,9 @@ def approval_view(row: ApprovalRow, arguments: Json, history: Sequence[AuditRow]
 
 
 def capture_view(row: CaptureRow, content: JsonObject, runs: Sequence[RunRow]) -> JsonObject:
-    """A capture with its runs; image bytes are left out."""
+    """A capture with its runs; image bytes are left out, and all of a stub's content (R32)."""
+    if row.state is CaptureState.STUB:
+        content = {}
     images = content.get("images")
     shown: list[Json] = []
     for image in images if isinstance(images, list) else []:
@@ -123,6 +125,7 @@ def capture_view(row: CaptureRow, content: JsonObject, runs: Sequence[RunRow]) -
         "agent": row.agent,
         "sender": sender_name(row.sender),
         "created": row.created,
+        "state": row.state.value,
         "content": {**content, "images": shown},
         "runs": [run.id for run in runs],
     }

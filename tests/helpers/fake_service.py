@@ -20,6 +20,8 @@ from runner.approvals import Approver
 from runner.errors import AlreadyDecidedError, DigestMismatchError, NotFoundError
 from runner.model import Capture, Json, JsonObject, Profile, Sender
 from tests.helpers.fake_agents import FakeAgents
+from tests.helpers.fake_contacts import FakeCaptures, FakeContacts
+from tests.helpers.fake_grants import GRANT, FakeGrants
 from tests.helpers.fake_queue import FakeQueue
 from tests.helpers.fake_record import FakeNotices, FakeStatistics
 from tests.helpers.fake_switch import FakeSwitch
@@ -135,6 +137,9 @@ class FakeService:
         self.switch = FakeSwitch(self.asked)
         self.queue = FakeQueue(self)
         self.undos = FakeUndos(self.asked)
+        self.contacts = FakeContacts(self.asked)
+        self.captures = FakeCaptures(self.asked)
+        self.grants = FakeGrants(self.asked)
         self.notices = FakeNotices(self.asked)
         self.statistics = FakeStatistics(self.asked)
         self.witness = FakeWitness(self.asked)

@@ -23,6 +23,7 @@ CONTRACT = {
     "settings": (2, 400),
     "profile": (2, 400),
     "capture": (2, 400),
+    "delivery": (1, 400),
     "sandbox": (1, 500),
     "sandbox_unavailable": (9, 503),
     "sandbox_mismatch": (1, 500),

@@ -29,6 +29,11 @@ RELEASES_NOTHING = {
     ("POST", f"/v1/{path}")
     for path in (
         "captures",
+        "contacts/{ref}/captures",
+        "contacts/{ref}/block",
+        "contacts/{ref}/unverify",
+        "contacts/{ref}/remove",
+        "captures/{ref}/dismiss",
         "runs/{ref}/resume",
         "runs/{ref}/stop",
         "approvals/{ref}/deny",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runner.model import ApprovalSettings, Example, Limits, Policy, Profile, SnapshotLimits, ToolScope, Verdict
+from runner.model import ApprovalSettings, Example, FromAgent, Limits, Policy, Profile, SnapshotLimits, ToolScope, Verdict
 from runner.profiles import Change, Direction, changes
 from tests.helpers.builders import a_profile
 
@@ -28,6 +28,7 @@ CASES: list[tuple[str, Any, Direction, Direction]] = [
     ("policy", None, OTHER, OTHER),
     ("unattended", True, LESS, MORE),
     ("contacts", ("maria",), MORE, LESS),
+    ("from_agents", (FromAgent(label="build"),), MORE, LESS),
     ("wake", False, OTHER, OTHER),
     ("allow_replies", True, MORE, LESS),
     ("allow_unconfined_tools", True, MORE, LESS),

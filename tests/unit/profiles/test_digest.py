@@ -6,7 +6,7 @@ import json
 from dataclasses import fields, replace
 from pathlib import Path
 
-from runner.model import ApprovalSettings, Digest, Example, Limits, Policy, Profile, SnapshotLimits, ToolScope, Verdict
+from runner.model import ApprovalSettings, Digest, Example, FromAgent, Limits, Policy, Profile, SnapshotLimits, ToolScope, Verdict
 from runner.profiles import from_json, profile_digest, to_json
 from tests.helpers.builders import a_profile
 
@@ -22,6 +22,7 @@ CHANGES: dict[str, object] = {
     "policy": Policy.ASK,
     "unattended": True,
     "contacts": ("alice",),
+    "from_agents": (FromAgent(label="build", instruction="File it."),),
     "wake": False,
     "allow_replies": True,
     "allow_unconfined_tools": True,

@@ -1,0 +1,196 @@
+"""What an ingress asks of the supervisor about somebody who proved to have a key: may they send, take it, what became of it.
+
+Every answer is read from rows in the transaction that acts on it, so a block, a removal and a pause hold from the next request
+on. A refusal is a `DeliveryError` and stores nothing; a capture that comes again is the same capture (issue 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from runner.captures.delivery import Delivery
+from runner.captures.refusals import STRANGER, refused
+from runner.errors import NotFoundError, PausedError
+from runner.fence import FenceError
+from runner.lifecycle import RUN_ENDS, CaptureState, RunState
+from runner.model import Capture, CaptureId, JsonObject, Sender
+from runner.store import CaptureRow, Connection, RunRow, Store, arrivals, captures, contacts, keep, pausing, profiles, runs
+from runner.store.arrivals import Arrival
+from runner.store.contacts import ContactRow
+from runner.supervisor.changes import Changes
+from runner.supervisor.intake import Intake, admits, parsed
+from runner.supervisor.progress import Clock
+
+HOUR = 3600.0
+#: Seconds after which keys are read again all the same: another host may have changed them.
+FRESH = 5.0
+
+
+class Released(NamedTuple):
+    """What its own sender is told of a capture: `received`, `answered` or `closed`, and nothing finer."""
+
+    state: str
+    reply: str | None = None
+
+
+class ReplyGate(Protocol):
+    """Decides what of a run its sender may hear."""
+
+    def released(self, conn: Connection, capture: CaptureRow, run: RunRow | None) -> Released:
+        """What is released by now. Blocking; on the connection of one consistent view."""
+        ...
+
+
+class NothingReleased:
+    """A gate that lets no reply out: a reply waits for ever, and a run that ends without one is closed."""
+
+    def released(self, conn: Connection, capture: CaptureRow, run: RunRow | None) -> Released:
+        """What is released by now."""
+        del conn
+        over = run is not None and run.state in RUN_ENDS - {RunState.REPLIED}
+        return Released("closed" if over or capture.state is CaptureState.CLOSED else "received")
+
+
+@dataclass(slots=True, kw_only=True)
+class Reception:
+    """Implements `runner.api.ingress_service.Reception`. `keys` are read again once somebody has changed a contact."""
+
+    store: Store
+    intake: Intake
+    changes: Changes
+    clock: Clock
+    per_hour: int
+    gate: ReplyGate
+    _keys: Mapping[str, str] | None = None
+    _changed: int = 0
+    _until: float = 0.0
+
+    def forget(self) -> None:
+        """Contacts have changed."""
+        self._keys = None
+        self._changed += 1
+
+    async def keys(self) -> Mapping[str, str]:
+        """Public keys by fingerprint, of every contact that is not blocked."""
+        if self._keys is not None and self.clock() < self._until:
+            return self._keys
+        before = self._changed
+        found = {row.fingerprint: row.key for row in await self.store.query(contacts.all) if row.blocked is None}
+        if before == self._changed:  # else what was read may be older than the change
+            self._keys, self._until = found, self.clock() + FRESH
+        return found
+
+    async def admit(self, delivery: Delivery) -> JsonObject | None:
+        """See whether a capture may come; the receipt, where it has come already.
+
+        Raises:
+            DeliveryError: It may not.
+        """
+        return await self.store.call(self._admit, delivery)
+
+    async def take(self, capture: Capture, delivery: Delivery) -> JsonObject:
+        """Take a capture; the receipt.
+
+        Raises:
+            DeliveryError: What has changed since it was admitted, or it cannot be fenced.
+        """
+        receipt = await self.store.call(self._take, capture, delivery)
+        self.changes.ring()
+        return receipt
+
+    async def state(self, fingerprint: str, nonce: str, expires: float, ref: str, *, seconds: float) -> JsonObject:  # noqa: PLR0917
+        """What its own sender may know of a capture, as soon as that is more than that it came, or after a while.
+
+        Raises:
+            DeliveryError: It is not this sender's, or the request was seen before.
+        """
+        first = await self.store.call(self._asked, fingerprint, nonce, expires, ref)
+
+        async def look() -> JsonObject | None:
+            found = await self.store.query(self._state, fingerprint, ref)
+            return None if found["state"] == "received" else found
+
+        return first if first["state"] != "received" else await self.changes.until(look, seconds=seconds, every=1.0) or first
+
+    def _admit(self, conn: Connection, delivery: Delivery) -> JsonObject | None:
+        contact = self._contact(conn, delivery.fingerprint)
+        self._once(conn, delivery.fingerprint, delivery.nonce, delivery.expires)
+        known = self._known(conn, delivery)
+        if known is None:
+            self._check(conn, contact, delivery)
+        return known
+
+    def _take(self, conn: Connection, capture: Capture, delivery: Delivery) -> JsonObject:
+        contact = self._contact(conn, delivery.fingerprint)
+        known = self._known(conn, delivery)
+        if known is not None:
+            return known
+        self._check(conn, contact, delivery)
+        try:
+            taken = self.intake.receive(conn, capture, contact.sender, verified=contact.verified)
+        except FenceError:
+            raise refused("malformed", more="its text cannot be fenced") from None
+        arrivals.insert(conn, delivery.fingerprint, delivery.key, Arrival(taken.capture, delivery.digest), now=self.clock())
+        return {"capture": taken.capture, "state": "received"}
+
+    def _asked(self, conn: Connection, fingerprint: str, nonce: str, expires: float, ref: str) -> JsonObject:  # noqa: PLR0917
+        self._contact(conn, fingerprint)
+        self._once(conn, fingerprint, nonce, expires)
+        return self._state(conn, fingerprint, ref)
+
+    def _state(self, conn: Connection, fingerprint: str, ref: str) -> JsonObject:
+        self._contact(conn, fingerprint)
+        if not arrivals.of_sender(conn, fingerprint, ref):
+            raise refused("not_found")
+        row = captures.get(conn, CaptureId(ref))
+        found = runs.of_capture(conn, row.id)
+        released = self.gate.released(conn, row, found[-1] if found else None)
+        return {"capture": row.id, "state": released.state, "reply": released.reply}
+
+    def _contact(self, conn: Connection, fingerprint: str) -> ContactRow:
+        """Whoever was blocked or removed a moment ago is a stranger."""
+        found = contacts.of_key(conn, fingerprint)
+        if found is None or found.blocked is not None:
+            raise refused(STRANGER)
+        return found
+
+    def _once(self, conn: Connection, fingerprint: str, nonce: str, expires: float) -> None:  # noqa: PLR0917
+        if not arrivals.claim_nonce(conn, fingerprint, nonce, expires=expires, now=self.clock()):
+            raise refused("replayed")
+        # A refusal undoes its transaction, and must not let the same request be tried again.
+        keep(conn, partial(arrivals.claim_nonce, fingerprint=fingerprint, nonce=nonce, expires=expires, now=self.clock()))
+
+    def _known(self, conn: Connection, delivery: Delivery) -> JsonObject | None:
+        before = arrivals.find(conn, delivery.fingerprint, delivery.key)
+        if before is None:
+            return None
+        if before.digest != delivery.digest:
+            raise refused("conflict")
+        return {"capture": before.capture, "state": "received"}
+
+    def _check(self, conn: Connection, contact: ContactRow, delivery: Delivery) -> None:
+        """Agent, rate, pause: in this order, each with an answer that its sender can act on."""
+        self._listed(conn, contact.sender, delivery.agent)
+        now = self.clock()
+        count, first = arrivals.since(conn, delivery.fingerprint, now - HOUR)
+        if count >= self.per_hour:
+            wait = max(1, round((first or now) + HOUR - now))
+            raise refused("rate", more=f"at most {self.per_hour} an hour", retry_after=wait)
+        try:
+            pausing.refuse(conn, "take it")
+        except PausedError:
+            raise refused("paused") from None
+
+    def _listed(self, conn: Connection, sender: Sender, agent: str) -> None:
+        """No agent, and one that does not list the sender, are the same to it; of a retired one that did, it hears."""
+        try:
+            stored = profiles.published(conn, agent)
+        except NotFoundError:
+            raise refused("not_for_you") from None
+        if not admits(parsed(stored), sender):
+            raise refused("not_for_you")
+        if stored.retired is not None:
+            raise refused("retired")
