@@ -22,27 +22,28 @@ class Checked(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def examine(path: Path, *, others: Iterable[Profile] = ()) -> Checked:
+def examine(path: Path, *, others: Iterable[Profile] = (), keys: int | None = None) -> Checked:
     """Load a profile and look at it.
 
     Args:
         path: Its file.
         others: Published profiles; their directories should be other ones (R62).
+        keys: How many approvers' keys are set up; None: not known here (D5).
 
     Raises:
         ProfileError: It does not load.
     """
     profile = load(path, shipped=path.resolve().parent == profiles_dir())
-    return Checked(profile, check(profile, others=others))
+    return Checked(profile, check(profile, others=others, keys=keys))
 
 
-def publishable(path: Path) -> Profile:
-    """The profile in a file, if it may be published.
+def publishable(path: Path, *, keys: int | None = None) -> Profile:
+    """The profile in a file, if it may be published where so many approvers' keys are set up.
 
     Raises:
         ProfileError: It does not load, or something in it must be put right first.
     """
-    profile, findings = examine(path)
+    profile, findings = examine(path, keys=keys)
     errors = [f"{finding.key}: {finding.message}" for finding in findings if finding.level is Level.ERROR]
     if errors:
         raise ProfileError(

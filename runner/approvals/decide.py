@@ -6,6 +6,7 @@ from functools import partial
 
 from runner.approvals.outcomes import is_error, outcome_text, settled_text
 from runner.approvals.refusals import not_unknown, out_of_place, too_late
+from runner.approvals.signing import sign
 from runner.errors import ApprovalExpiredError, DigestMismatchError
 from runner.lifecycle import APPROVAL_ENDS, ApprovalEvent, ApprovalState
 from runner.model import ApprovalId, Digest, Json, RunId
@@ -31,7 +32,7 @@ def find(conn: Connection, text: str) -> ApprovalRow:
 def approve(  # noqa: PLR0913 -- one decision, whole
     conn: Connection, id: ApprovalId, *, digest: Digest, who: Approver, reason: str | None = None, now: float
 ) -> ApprovalRow:
-    """Say yes to exactly what was shown.
+    """Say yes to exactly what was shown; where several have to, it goes on waiting until the last of them has (D5).
 
     Args:
         conn: The transaction.
@@ -47,6 +48,7 @@ def approve(  # noqa: PLR0913 -- one decision, whole
         ApprovalExpiredError: Past its deadline, or stale.
         DigestMismatchError: Another digest than this approval's; that is audited.
         PausedError: The supervisor is paused; the call goes on waiting (L9).
+        NotAllowedError: It needs several approvers' keys, and this is none.
     """
     pausing.refuse(conn, f"approve {id}")
     row = undecided(conn, id, verb="approve", now=now)
@@ -56,6 +58,9 @@ def approve(  # noqa: PLR0913 -- one decision, whole
             f"cannot approve {id}: the digest is not this approval's",
             resolution="look at it again with `runner show` and decide about what it says now",
         )
+    waits = sign(conn, row, who=who, now=now) if row.required > 1 else None
+    if waits is not None:
+        return waits
     change: ApprovalChange = {"decided_by": who, "decided_at": now, "decision_reason": reason}
     return _decide(conn, row, ApprovalEvent.APPROVE, change=change, now=now)
 

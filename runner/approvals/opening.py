@@ -48,6 +48,7 @@ class Request:
     warnings: tuple[str, ...] = ()
     recorded: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     standing: Approver | None = None
+    required: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +115,7 @@ def _insert(conn: Connection, row: ApprovalRow, request: Request, now: float) ->
         # The standing yes is no answer to a no that a person gave to this very target: it is theirs to give again.
         return rows.insert(conn, replace(row, why=said.rule, reason=f"{row.reason} But {said.says}."))
     queued = rows.insert(conn, row)
-    if request.standing is None:
+    if request.standing is None or request.required > 1:  # a standing yes is one person's (D5)
         return queued
     words: ApprovalChange = {"decided_by": request.standing, "decided_at": now, "decision_reason": queued.reason}
     return rows.move(conn, row.id, ApprovalEvent.APPROVE, now=now, **words) or queued
@@ -209,4 +210,5 @@ def _row(request: Request, *, approval: ApprovalId, nonce: str, digests: tuple[D
         preview=storable(request.preview),
         warnings=tuple(storable(text) for text in request.warnings),
         recorded=request.recorded,
+        required=request.required,
     )

@@ -25,7 +25,7 @@ from runner.errors import AlreadyDecidedError, UsageError
 from runner.lifecycle import ApprovalState
 from runner.model import JsonObject
 from runner.render import Screen, Styled, show_card, show_fields
-from runner.render.values import objects_at, text_at, tool_name
+from runner.render.values import objects_at, signed, text_at, tool_name
 
 #: Seconds in which keys don't count: what was typed before the card was there cannot mean it (V7).
 ARM_DELAY = 0.6
@@ -236,7 +236,10 @@ def _say_released(screen: Screen, found: JsonObject, digest: str) -> int:
     ref, state = text_at(found, "id"), text_at(found, "state")
     targets = ", ".join(text_at(path, "resolved") for path in objects_at(found, "paths"))
     target = f" on {targets}" if targets else ""
-    screen.say(Styled("approved ", "bold green"), f"{tool_name(text_at(found, 'tool'))} ", Styled(ref, "cyan"), target)
+    word = "signed " if state == ApprovalState.PENDING.value else "approved "
+    screen.say(Styled(word, "bold green"), f"{tool_name(text_at(found, 'tool'))} ", Styled(ref, "cyan"), target)
     screen.say("  ", Styled("digest", "dim", 9), text_at(found, "digest") or digest)
+    if under := signed(found):
+        screen.say("  ", Styled("signed", "dim", 9), under)
     screen.say("  ", Styled("state", "dim", 9), Styled(state, "green" if state == ApprovalState.DONE.value else "yellow"))
     return _EXITS.get(state, 0)

@@ -41,10 +41,11 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="P
     screen = Screen(json=json)
     found: list[Json] = []
     faults: list[ProfileError] = []
-    others = published(load_settings())
+    settings = load_settings()
+    others, keys = published(settings), len(settings.approvers.keys)
     for file in files:
         try:
-            checked = examine(file.absolute(), others=others)
+            checked = examine(file.absolute(), others=others, keys=keys)
         except ProfileError as error:
             faults.append(error)
             problems: list[Json] = [*(error.details or error.brief).splitlines()]

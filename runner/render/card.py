@@ -10,7 +10,7 @@ from datetime import datetime
 from runner.model import Json, JsonObject
 from runner.render.block import CONTINUED, GUTTER, show_block, show_fields
 from runner.render.screen import Part, Screen, Styled
-from runner.render.values import age, objects_at, text_at, texts_at, tool_name
+from runner.render.values import age, objects_at, signed, text_at, texts_at, tool_name
 
 _STATE_STYLES = {"pending": "bold yellow", "done": "green", "denied": "red", "failed": "red", "unknown": "bold red"}
 
@@ -53,6 +53,8 @@ def _head(screen: Screen, approval: JsonObject, now: datetime) -> None:
     _field(screen, "asked", text_at(approval, "reason") or text_at(approval, "why"))
     for path in objects_at(approval, "paths"):
         _field(screen, "path", text_at(path, "asked"), " leads to ", Styled(text_at(path, "resolved"), "bold"))
+    if under := signed(approval):
+        _field(screen, "signed", Styled(under, "bold"))
     if left:
         _field(screen, "expires", left)
 

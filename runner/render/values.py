@@ -72,6 +72,16 @@ def size(number: float) -> str:
     return f"{number:.1f} GiB"
 
 
+def signed(record: JsonObject) -> str:
+    """`1 of 2 signatures`, of an approval that needs more than one; nothing of others (D5)."""
+    found = record.get("signatures")
+    if not isinstance(found, dict):
+        return ""
+    names = [text_at(one, "name") or text_at(one, "key_id") for one in objects_at(found, "given")]
+    by = f" (by {', '.join(names)})" if names else ""
+    return f"{len(names)} of {text_at(found, 'required')} signatures{by}"
+
+
 def tool_name(name: str) -> str:
     """A tool as people read it: a connector's tool apart from its server, ours without the prefix (V10)."""
     parts = name.split("__", 2)

@@ -13,7 +13,7 @@ from runner.lifecycle import RunState, word
 from runner.model import Json, JsonObject
 from runner.render.block import show_block
 from runner.render.screen import CELL, Part, Screen, Styled
-from runner.render.values import age, duration, moment, objects_at, text_at, texts_at, tool_name
+from runner.render.values import age, duration, moment, objects_at, signed, text_at, texts_at, tool_name
 
 _WORD_STYLES = {"needs you": "bold yellow", "doing": "cyan", "done": "green", "refused": "red"}
 _VERDICT_STYLES = {"allow": "green", "ask": "yellow", "deny": "red"}
@@ -103,7 +103,7 @@ def show_approvals(screen: Screen, approvals: Sequence[JsonObject], *, now: date
             Styled(text_at(row, "id"), "cyan"),
             text_at(row, "agent"),
             tool_name(text_at(row, "tool")),
-            text_at(row, "state"),
+            f"{text_at(row, 'state')}, {signed(row)}" if signed(row) else text_at(row, "state"),
             text_at(row, "why"),
             text_at(row, "sender"),
             age(row.get("created"), now=now),

@@ -50,7 +50,7 @@ _PLAIN = (
         "decided_at",
         "decision_reason",
     ),
-    *("effect", "outcome", "outcome_error", "delivered_at", "opened", "version"),
+    *("effect", "outcome", "outcome_error", "delivered_at", "opened", "version", "required"),
 )
 
 

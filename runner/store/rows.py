@@ -189,6 +189,7 @@ class ApprovalRow:
     delivered_at: float | None = None
     opened: int = 0  #: place in the audit log at which it was asked for: the queue's order
     version: int = 1
+    required: int = 1  #: distinct approvers' signatures that a yes needs (D5)
     edit: Edit | None = None  #: what an approver made of it; the fields above stay what the agent proposed (D2)
 
     @property

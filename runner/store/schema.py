@@ -177,9 +177,20 @@ approvals = Table(
     Column("opened", BigInteger, nullable=False),
     Column("version", Integer, nullable=False),
     Column("edit", Text),
+    Column("required", Integer, nullable=False, server_default="1"),
     Index("approvals_by_state", "state", "expires"),
     Index("approvals_by_run", "run", "turn"),
     Index("approvals_in_order", "opened"),
+)
+
+signatures = Table(
+    "signatures",
+    metadata,
+    Column("approval", Text, ForeignKey("approvals.id"), primary_key=True),
+    Column("key_id", Text, primary_key=True),
+    Column("digest", Text, primary_key=True),
+    Column("by", Text, nullable=False),
+    Column("at", Double, nullable=False),
 )
 
 pre_images = Table(

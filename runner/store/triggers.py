@@ -33,7 +33,7 @@ _BOUND = (
         "sender_petname",
         "sender_fingerprint",
     ),
-    *("created", "opened"),
+    *("created", "opened", "required"),
 )
 
 #: What a grant is; only its use and its end may be written.
@@ -73,6 +73,15 @@ def rules() -> tuple[Rule, ...]:
         Rule("runner_written_insert", "written", "INSERT", _once("written", "approval", "path"), "it is on record already"),
         Rule("runner_written_update", "written", "UPDATE", "1 = 1", "what a tainted run wrote cannot change"),
         Rule("runner_written_delete", "written", "DELETE", "1 = 1", "what a tainted run wrote is not forgotten"),
+        Rule(
+            "runner_signatures_insert",
+            "signatures",
+            "INSERT",
+            _once("signatures", "approval", "key_id", "digest"),
+            "a key signs once",
+        ),
+        Rule("runner_signatures_update", "signatures", "UPDATE", "1 = 1", "a signature cannot change"),
+        Rule("runner_signatures_delete", "signatures", "DELETE", "1 = 1", "a signature stays on record"),
         Rule("runner_audit_insert", "audit", "INSERT", _inside_chain(), "the audit only grows at its end"),
         Rule("runner_audit_update", "audit", "UPDATE", "1 = 1", "the audit cannot be changed"),
         Rule("runner_audit_delete", "audit", "DELETE", "1 = 1", "the audit cannot be shortened"),

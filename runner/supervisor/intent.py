@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from runner import approvals
 from runner.approvals import Approver
 from runner.broker import Effect, PreImage
+from runner.errors import NotAllowedError
 from runner.lifecycle import ApprovalEvent, ApprovalState
 from runner.model import ApprovalId, Digest, RunId
 from runner.store import ApprovalRow, Choices, Connection, choices
@@ -74,11 +75,16 @@ class Intents:
 
         Raises:
             ApprovalError: It cannot be approved, or not with this digest.
+            NotAllowedError: It needs more approvers than a verdict that would be saved with it.
         """
         if yes.edit is not None:
             approvals.store_edit(conn, yes.approval, yes.edit, now=self.clock())
         row = approvals.approve(conn, yes.approval, digest=yes.digest, who=yes.who, reason=yes.reason, now=self.clock())
         if yes.also is not None:
+            if row.required > 1:
+                raise NotAllowedError(
+                    f"cannot save a verdict with {row.id}: it needs {row.required} approvers, and a verdict one"
+                )
             yes.also(conn, row)
         return row
 

@@ -200,6 +200,7 @@ class Ledger:
             standing=STANDING_YES if decision.verdict is Verdict.ALLOW else None,
             sender=run.sender,
             expires_at=self._clock() + self._profile.approvals.expires,
+            required=self._profile.approvals.required,
         )
 
     def _record_stray(self, conn: Connection, name: str, raw: str) -> None:

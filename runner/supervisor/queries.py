@@ -6,17 +6,19 @@ A name that a client made up is refused here, before it reaches a query.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 
 from runner import approvals
+from runner.approvals.signing import fitting
 from runner.digest import parse_strict
 from runner.errors import UsageError
 from runner.lifecycle import ApprovalState, RunState
-from runner.model import JsonObject
-from runner.store import AuditRow, Connection, audit, calls, captures, pausing, runs, segments, taints
+from runner.model import Json, JsonObject
+from runner.store import ApprovalRow, AuditRow, Connection, audit, calls, captures, pausing, runs, segments, taints
 from runner.store import approvals as rows
 from runner.store.pausing import Pause
 from runner.supervisor.progress import WAITING
-from runner.supervisor.views import RunFacts, approval_view, capture_view
+from runner.supervisor.views import RunFacts, approval_line, approval_view, capture_view, signatures_view
 
 #: Audit rows of one answer; a client that is behind asks again.
 MAX_EVENTS = 1000
@@ -38,7 +40,8 @@ def run_facts(conn: Connection, ref: str) -> RunFacts:
 def whole_approval(conn: Connection, ref: str) -> JsonObject:
     """`show --json` of an approval."""
     row = approvals.find(conn, ref)
-    return approval_view(row, parse_strict(row.raw), audit.of_subject(conn, row.id))
+    whole = approval_view(row, parse_strict(row.raw), audit.of_subject(conn, row.id))
+    return whole | signatures(conn, [row]).get(row.id, {})
 
 
 def whole_capture(conn: Connection, ref: str) -> JsonObject:
@@ -54,6 +57,22 @@ def listing(
     """The queue, of one run or of all, up to a limit; and how long it is."""
     whole = None if run is None else runs.find(conn, run).id
     return approvals.listing(conn, run=whole, states=states, limit=limit), rows.count(conn, run=whole, states=states)
+
+
+def listed(
+    conn: Connection, run: str | None, states: set[ApprovalState], *, limit: int | None = None
+) -> tuple[approvals.Listing, JsonObject]:
+    """The same, with what a list of it says: `{"snapshot", "approvals", "total"}`."""
+    found, total = listing(conn, run, states, limit=limit)
+    signed = signatures(conn, found.rows)
+    lines: list[Json] = [approval_line(row) | signed.get(row.id, {}) for row in found.rows]
+    return found, {"snapshot": found.snapshot, "approvals": lines, "total": total}
+
+
+def signatures(conn: Connection, found: Sequence[ApprovalRow]) -> Mapping[str, JsonObject]:
+    """What a line or a view of those that need several approvers says of them (D5)."""
+    given = fitting(conn, found)
+    return {row.id: signatures_view(row, given[row.id]) for row in found if row.id in given}
 
 
 def counts(conn: Connection) -> tuple[dict[str, int], int, Pause | None]:

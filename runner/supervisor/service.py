@@ -47,7 +47,7 @@ from runner.supervisor.spending import Spending
 from runner.supervisor.statistics import Statistics
 from runner.supervisor.switch import Switch, pause_view
 from runner.supervisor.undo import Undos
-from runner.supervisor.views import approval_line, event_line, run_line, run_view
+from runner.supervisor.views import event_line, run_line, run_view
 from runner.supervisor.witness import Witness
 
 #: Longest a client may have a request wait for a change; it asks again.
@@ -160,9 +160,9 @@ class SupervisorService:
         wanted = {ApprovalState.PENDING, ApprovalState.UNKNOWN}
         if states is not None:
             wanted = {queries.approval_state(one) for one in states}
-        found, total = await self._on.store.query(queries.listing, run, wanted, limit=limit)
+        found, answer = await self._on.store.query(queries.listed, run, wanted, limit=limit)
         self._queue.remember(found)
-        return {"snapshot": found.snapshot, "approvals": [approval_line(row) for row in found.rows], "total": total}
+        return answer
 
     async def approval(self, ref: str) -> JsonObject:
         """One approval, whole."""

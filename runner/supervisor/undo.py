@@ -18,7 +18,7 @@ from runner import approvals
 from runner.approvals import Approver, Refusal, Request
 from runner.broker import ABSENT, UNDO, Impossible, Order, Plan, PreImage, image_of, plan_undo
 from runner.digest import digest_json
-from runner.errors import AlreadyDecidedError, ApprovalExpiredError, RunnerError, StoreError, UsageError
+from runner.errors import AlreadyDecidedError, ApprovalExpiredError, NotAllowedError, RunnerError, StoreError, UsageError
 from runner.lifecycle import ApprovalState
 from runner.model import ApprovalId, JsonObject, ResolvedPath, Verdict
 from runner.profiles import from_json
@@ -98,6 +98,7 @@ class Undos:
             AlreadyDecidedError: It was taken back before.
             ApprovalExpiredError: What stands there is no longer what it left behind; nothing was done.
             PausedError: The supervisor is paused.
+            NotAllowedError: It took more than one approver.
         """
         wanted, found = await self._plan(ref)
         fresh = self.ids.approval()
@@ -114,6 +115,11 @@ class Undos:
     def _open(self, conn: Connection, *, wanted: Wanted, plan: Plan, fresh: ApprovalId, who: Approver) -> ApprovalRow:
         """The undo's call and approval, and a word about it in the history of what it takes back."""
         pausing.refuse(conn, f"undo {wanted.row.id}")
+        if wanted.row.required > 1:
+            raise NotAllowedError(
+                f"cannot undo {wanted.row.id}: it took {wanted.row.required} approvers, and an undo is one person's",
+                resolution="have the agent propose the change back, and approve that",
+            )
         now, order, row = self.clock(), wanted.order, wanted.row
         reason = f"A person takes back {row.tool} {row.id}."
         call = CallRow(

@@ -11,6 +11,7 @@ from runner.lifecycle import ApprovalState, CaptureState, RunState, word
 from runner.model import Json, JsonObject, ResolvedPath, Sender, SenderKind
 from runner.policy.taint import Taint
 from runner.store import ApprovalRow, AuditRow, CallRow, CaptureRow, RunRow, SegmentRow, taints
+from runner.store.signatures import SignatureRow
 from runner.supervisor.acts import undoes
 from runner.supervisor.live import LiveSegment
 
@@ -85,6 +86,12 @@ def approval_line(row: ApprovalRow) -> JsonObject:
         "expires": row.expires,
         "sender": sender_name(row.sender),
     }
+
+
+def signatures_view(row: ApprovalRow, given: Sequence[SignatureRow]) -> JsonObject:
+    """Who has signed what would be carried out, where more than one has to (D5)."""
+    signed: list[Json] = [{"name": one.by.name, "key_id": one.key_id, "at": one.at} for one in given]
+    return {"signatures": {"required": row.required, "given": signed}}
 
 
 def approval_view(row: ApprovalRow, arguments: Json, history: Sequence[AuditRow]) -> JsonObject:
