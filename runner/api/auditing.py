@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from runner.errors import NotFoundError, UsageError
+from runner.api import acktrace
+from runner.errors import NotFoundError, RunnerError, UsageError
 from runner.model import JsonObject
 from runner.settings import Settings
 from runner.store.chain import Checked, Link, Place, check, place
@@ -67,6 +68,31 @@ def verified_document(checked: Checked, anchor: Place | None) -> JsonObject:
 def row_document(link: Link) -> JsonObject:
     """A row as it is exported: every field that its hash is made of, `data` as the exact text."""
     return {name: value if isinstance(value, str | int) else _number(value) for name, value in link._asdict().items()}
+
+
+def trace_documents(rows: Offline, run: str | None) -> Iterator[JsonObject]:
+    """The audit as a trace for `agentack`, of one run where asked.
+
+    Args:
+        rows: The database.
+        run: An id or its beginning.
+
+    Raises:
+        RunnerError: The audit does not hold, so nothing can be judged by it.
+        NotFoundError: There is no such run, or several.
+    """
+    broken = verify(rows).broken
+    if broken is not None:
+        raise RunnerError(f"cannot export a trace: the audit does not hold, {broken.says}", resolution="runner audit verify")
+    return acktrace.trace(rows.audit(), run=None if run is None else _whole_run(rows, run))
+
+
+def _whole_run(rows: Offline, ref: str) -> str:
+    wanted = f"r_{ref.strip().lower().removeprefix('r_')}"
+    found = {link.subject for link in rows.audit() if link.event.startswith("run.") and link.subject.startswith(wanted)}
+    if len(found) != 1 or len(wanted) < len("r_") + 6:
+        raise NotFoundError(f"cannot find run {ref}: {len(found) or 'no'} runs of the audit begin so", resolution="runner runs")
+    return found.pop()
 
 
 def _number(value: object) -> float | str:

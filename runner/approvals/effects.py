@@ -7,7 +7,7 @@ from runner.approvals.outcomes import bounded, outcome_text
 from runner.approvals.refusals import out_of_place
 from runner.digest import MalformedJsonError, approval_digest, call_digest, parse_call
 from runner.lifecycle import ApprovalEvent, ApprovalState
-from runner.model import ApprovalId
+from runner.model import ApprovalId, Digest
 from runner.store import ApprovalRow, Connection, grants, pausing
 from runner.store import approvals as rows
 from runner.store.approvals import ApprovalChange
@@ -77,7 +77,9 @@ def begin_effect(conn: Connection, id: ApprovalId, *, now: float) -> ApprovalRow
     return rows.move(conn, id, ApprovalEvent.EXECUTE, now=now)
 
 
-def finish_effect(conn: Connection, id: ApprovalId, *, event: ApprovalEvent, outcome: str, now: float) -> ApprovalRow:
+def finish_effect(  # noqa: PLR0913 -- one outcome, whole
+    conn: Connection, id: ApprovalId, *, event: ApprovalEvent, outcome: str, now: float, left: Digest | None = None
+) -> ApprovalRow:
     """Put on record what became of an effect that was begun.
 
     Args:
@@ -86,12 +88,13 @@ def finish_effect(conn: Connection, id: ApprovalId, *, event: ApprovalEvent, out
         event: SUCCEED, FAIL, DOUBT (it may have happened), or NOT_HAPPENED (proven: released again).
         outcome: What the agent is told; cut to `OUTCOME_BYTES`.
         now: Epoch seconds.
+        left: What the effect says it left at its target, for the record (A4).
 
     Raises:
         NotFoundError: No such approval.
         AlreadyDecidedError: No effect of it is under way.
     """
-    change: ApprovalChange = {"outcome": bounded(outcome), "outcome_error": event is not ApprovalEvent.SUCCEED}
+    change: ApprovalChange = {"outcome": bounded(outcome), "outcome_error": event is not ApprovalEvent.SUCCEED, "left": left}
     if event is ApprovalEvent.NOT_HAPPENED:
         change = {"outcome": None, "outcome_error": False}
     row = apply(conn, id, event, now=now, change=change)

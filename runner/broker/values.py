@@ -124,3 +124,8 @@ class Effect:
     state: Literal["done", "failed", "stale"]
     outcome: str
     changed: tuple[Change, ...] = ()
+
+    @property
+    def left(self) -> Digest | None:
+        """The digest of what was put at the target, taken from the very bytes; None where there is no target (A4)."""
+        return (image_of(self.changed[0].data) or ABSENT) if self.changed else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ import typer
 from runner.api import auditing
 from runner.cli.shared import RECORD, JsonFlag
 from runner.errors import RunnerError, UsageError
+from runner.model import JsonObject
 from runner.render import Screen, Styled
 from runner.render.values import moment
 from runner.settings import load_settings
@@ -28,6 +30,7 @@ class Format(Enum):
     """How the audit is written out."""
 
     JSONL = "jsonl"
+    AGENTACK = "agentack"
 
 
 def register(app: typer.Typer) -> None:
@@ -91,25 +94,33 @@ def export(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A new file; stdout without one.")] = None,
     *,
     format: Annotated[Format, typer.Option("--format", help="One JSON object a line.")] = Format.JSONL,
+    run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="With agentack: only of this run.")] = None,
 ) -> None:
-    """Write every row of the audit out, oldest first, with all that its hash is made of; docs/approvals.md says how.
+    """Write the audit out, oldest first; docs/approvals.md says how each format is read.
 
-    Rows hold facts and digests, never what a call would write.
+    jsonl: every row with all that its hash is made of. agentack: the life of every call that could change something, for the
+    checker of that name. Both hold facts and digests, never what a call would write.
     """
-    del format  # there is one so far
+    if run is not None and format is not Format.AGENTACK:
+        raise UsageError("cannot export one run as jsonl: its hashes are a chain of all rows", resolution="--format agentack")
     with auditing.reading(load_settings()) as rows:
+        documents = _rows(rows) if format is Format.JSONL else auditing.trace_documents(rows, run)
         if file is None:
-            _write(rows, Screen(json=True))
+            _write(documents, Screen(json=True))
             return
         try:
             with os.fdopen(os.open(file, _NEW, 0o600), "w", encoding="utf-8") as output:
-                _write(rows, Screen(json=True, stdout=output))
+                _write(documents, Screen(json=True, stdout=output))
         except OSError as error:
             raise UsageError(
                 f"cannot write {file}: {error.strerror}", resolution="name a new file, on a disk with room"
             ) from None
 
 
-def _write(rows: Offline, screen: Screen) -> None:
-    for link in rows.audit():
-        screen.document(auditing.row_document(link), compact=True)
+def _rows(rows: Offline) -> Iterator[JsonObject]:
+    return (auditing.row_document(link) for link in rows.audit())
+
+
+def _write(documents: Iterable[JsonObject], screen: Screen) -> None:
+    for one in documents:
+        screen.document(one, compact=True)

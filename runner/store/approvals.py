@@ -62,12 +62,14 @@ class ApprovalChange(TypedDict, total=False):
     decision_reason: str | None
     outcome: str | None
     outcome_error: bool
+    left: Digest | None  #: for the audit alone: what an effect says it left at its target (A4)
 
 
 def insert(conn: Connection, row: ApprovalRow) -> ApprovalRow:
     """Store a new, pending approval at the queue's end."""
     facts: dict[str, Json] = {"run": row.run, "call": row.call, "tool": row.tool, "digest": row.approval_digest}
     facts |= {"call_digest": row.call_digest, "why": row.why, "expires": row.expires}
+    facts |= codec.planned(row.paths, row.post_image)
     link = audit.append(conn, time=row.created, event="approval.request", subject=row.id, data=facts)
     queued = replace(row, opened=link.seq)
     conn.execute(schema.approvals.insert().values(**_columns(queued)))
@@ -183,7 +185,8 @@ def move(
     if conn.execute(update(schema.approvals).where(*where).values(**columns)).rowcount != 1:
         return None
     row = get(conn, approval)
-    audit.append(conn, time=now, event=f"approval.{event.value}", subject=approval, data=_facts(before, row) | codec.by(by))
+    facts = _facts(before, row) | ({"left": left} if (left := fields.get("left")) is not None else {})
+    audit.append(conn, time=now, event=f"approval.{event.value}", subject=approval, data=facts | codec.by(by))
     return row
 
 
@@ -208,6 +211,7 @@ def edit(conn: Connection, before: ApprovalRow, made: Edit, *, now: float) -> Ap
         return None
     facts: dict[str, Json] = {"digest": made.approval_digest, "call_digest": made.call_digest}
     facts |= {"before": before.effective.approval_digest, "proposed": before.approval_digest}
+    facts |= codec.planned(made.paths, made.post_image)
     audit.append(conn, time=now, event="approval.edit", subject=before.id, data=facts | codec.by(made.by))
     return get(conn, before.id)
 
@@ -244,7 +248,7 @@ def _facts(before: ApprovalRow, after: ApprovalRow) -> dict[str, Json]:
 
 
 def _changes(fields: ApprovalChange) -> dict[str, object]:
-    columns: dict[str, object] = {name: value for name, value in fields.items() if name != "decided_by"}
+    columns: dict[str, object] = {name: value for name, value in fields.items() if name not in {"decided_by", "left"}}
     if "decided_by" in fields:
         columns["decided_by"] = _dump_approver(fields["decided_by"])
     return columns

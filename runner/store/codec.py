@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from sqlalchemy import ColumnElement, RowMapping
 
+from runner.digest import digest_bytes
 from runner.errors import StoreError
-from runner.model import Json, ResolvedPath, Sender, SenderKind
+from runner.model import Digest, Json, ResolvedPath, Sender, SenderKind
 from runner.store.rows import Approver
 
 Row = TypeVar("Row")
@@ -53,6 +54,12 @@ def load_sender(found: RowMapping) -> Sender:
 def by(approver: Approver | None) -> dict[str, Json]:
     """Who did it, as a fact of an audit row; nothing when it was the supervisor itself."""
     return {} if approver is None else {"by": approver.facts()}
+
+
+def planned(paths: Sequence[ResolvedPath], leaves: Digest | None) -> dict[str, Json]:
+    """What a call is after, as facts of an audit row: its target by digest, and the digest of what is to be left there (A4)."""
+    target = "\0".join(sorted(str(path.resolved) for path in paths))
+    return {"target": digest_bytes(target.encode("utf-8", "surrogatepass")) if target else None, "leaves": leaves}
 
 
 def read(parse: Callable[[RowMapping], Row], found: RowMapping) -> Row:

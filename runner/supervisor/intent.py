@@ -116,7 +116,9 @@ class Intents:
         now = self.clock()
         match effect.state:
             case "done":
-                ended = approvals.finish_effect(conn, row.id, event=ApprovalEvent.SUCCEED, outcome=effect.outcome, now=now)
+                ended = approvals.finish_effect(
+                    conn, row.id, event=ApprovalEvent.SUCCEED, outcome=effect.outcome, now=now, left=effect.left
+                )
             case "failed":
                 ended = approvals.finish_effect(conn, row.id, event=ApprovalEvent.FAIL, outcome=effect.outcome, now=now)
             case "stale":
