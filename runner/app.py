@@ -19,7 +19,6 @@ from runner.api.ingress_server import open_ingress
 from runner.api.server import ControlServer
 from runner.api.tripwire import signs
 from runner.captures.ed25519 import KeyUnusableError, fingerprint
-from runner.captures.tally import Tally
 from runner.errors import RunnerError, SettingsError
 from runner.gateway import Patience, make_upstream
 from runner.model import Json, JsonObject
@@ -42,6 +41,7 @@ from runner.supervisor.grants import Grants
 from runner.supervisor.health import Check
 from runner.supervisor.hearing import channel_checks
 from runner.supervisor.ids import Ids
+from runner.supervisor.lane import Lanes
 from runner.supervisor.live import Live
 from runner.supervisor.lock import hold
 from runner.supervisor.recovery import Recovery
@@ -90,9 +90,10 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             attempts = private_directory(settings.state_dir / "attempts")
             contexts = Contexts(store=store, max_policy=settings.max_policy)
             dispatch = Dispatch(store.engine, host_limit=HOST_LIMIT, agent_limit=AGENT_LIMIT)
-            endings = Endings(clock=clock, enqueue=dispatch.enqueue)
+            lanes = Lanes(dispatch)
+            endings = Endings(clock=clock, enqueue=lanes.enqueue)
             effects = Effects(
-                Parts(store=store, live=live, changes=changes, contexts=contexts, clock=clock, enqueue=dispatch.enqueue)
+                Parts(store=store, live=live, changes=changes, contexts=contexts, clock=clock, enqueue=lanes.enqueue)
             )
             conductor = Conductor(
                 Surroundings(
@@ -111,7 +112,6 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                 )
             )
             notifier = make_notifier(settings.notify, store=store, clock=clock, entropy=secrets.token_bytes)
-            tally = Tally(time.monotonic)
             service = SupervisorService(
                 Backstage(
                     store=store,
@@ -126,12 +126,11 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     witness=Witness(store=store, clock=clock, who=approvers(settings)),
                     clock=clock,
                     ids=ids,
-                    enqueue=dispatch.enqueue,
+                    enqueue=lanes.enqueue,
                     owner=owner,
                     model_kind=settings.model_kind,
                     state_dir=str(settings.state_dir),
                     per_hour=settings.ingress.per_hour,
-                    tally=tally,
                 )
             )
             await publish_shipped(store, settings.state_dir, now=clock())
@@ -147,7 +146,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                 owner=owner,
                 attempts=attempts,
                 clock=clock,
-                enqueue=dispatch.enqueue,
+                enqueue=lanes.enqueue,
             ).run()
             admission = Admission(
                 credentials=Credentials(settings.approvers.keys, clock=clock, nonces=ids.nonce),
@@ -161,12 +160,9 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             stack.push_async_callback(notifier.start())
             stack.push_async_callback(StandingYes(store=store, effects=effects, changes=changes).start())
             stack.push_async_callback(
-                Clockwork(
-                    store=store, engine=engine, effects=effects, clock=clock, enqueue=dispatch.enqueue
-                ).start()
+                Clockwork(store=store, engine=engine, effects=effects, clock=clock, enqueue=lanes.enqueue).start()
             )
-            door = await open_ingress(settings.ingress, service.reception, clock=clock, tally=tally)
-            stack.push_async_callback(door)
+            stack.push_async_callback(await open_ingress(settings.ingress, service.reception, clock=clock, tally=service.tally))
             ready()
             await until_signalled()
 

@@ -21,11 +21,14 @@ from dbos._serialization import DefaultSerializer
 
 from runner.errors import StoreError
 from runner.model import Attempt, RunId
+from runner.supervisor.places import Places
 
 if TYPE_CHECKING:
     from runner.store import Connection, Engine
 
 QUEUE = "segments"
+#: Where contacts' attempts wait: a lane's are taken one by one, and lanes in no order: many of one keep out no other.
+CONTACTS = "contacts"
 WORKFLOW = "segment"
 #: Constant on purpose: by default it is a checksum of our code, and a deploy would strand what is queued.
 APPLICATION_VERSION = "1"
@@ -47,6 +50,7 @@ class Dispatch:
     def __init__(self, engine: Engine, *, host_limit: int, agent_limit: int) -> None:
         self._engine = engine
         self._limits = (host_limit, agent_limit)
+        self._places = Places(host=host_limit, agent=agent_limit)
         self._client: DBOSClient | None = None
         self._started = asyncio.Event()
         self._conducted = 0
@@ -76,10 +80,11 @@ class Dispatch:
         DBOS(config=config)
 
         @DBOS.workflow(name=WORKFLOW)
-        async def segment(run: str, number: int, attempt: int) -> None:
+        async def segment(run: str, number: int, attempt: int, agent: str = "", lane: str = "") -> None:  # noqa: PLR0917 - DBOS's
             # DBOS remembers the queue from the boot before and takes work from it as soon as it is launched.
             await self._started.wait()
-            await conduct(Attempt(RunId(run), number, attempt))
+            async with self._places.one(agent, owner=not lane):
+                await conduct(Attempt(RunId(run), number, attempt))
             self._conducted += 1
             if self._conducted % PRUNE_EVERY == 0:
                 await asyncio.to_thread(self._forget, _ENDED)
@@ -100,9 +105,22 @@ class Dispatch:
             polling_interval_sec=POLL_SECONDS,
             on_conflict="always_update",
         )
+        await DBOS.register_queue_async(
+            CONTACTS,
+            worker_concurrency=max(host - 1, 1),
+            partition_concurrency=1,
+            polling_interval_sec=POLL_SECONDS,
+            on_conflict="always_update",
+        )
 
-    def enqueue(self, conn: Connection, attempt: Attempt, *, agent: str) -> None:
+    def enqueue(self, conn: Connection, attempt: Attempt, *, agent: str, lane: str = "") -> None:
         """Queue one attempt inside the caller's transaction; the same attempt twice is one.
+
+        Args:
+            conn: The transaction.
+            attempt: The attempt.
+            agent: Whose container it will be.
+            lane: Of a contact; empty: it is the owner's.
 
         Raises:
             StoreError: The dispatcher is not open.
@@ -111,11 +129,11 @@ class Dispatch:
             raise StoreError("cannot queue a run: the dispatcher is not open")
         options = EnqueueOptions(
             workflow_name=WORKFLOW,
-            queue_name=QUEUE,
+            queue_name=CONTACTS if lane else QUEUE,
             workflow_id=str(attempt),
-            queue_partition_key=agent,
+            queue_partition_key=lane or agent,
         )
-        self._client.enqueue_in_transaction(conn, options, *attempt)
+        self._client.enqueue_in_transaction(conn, options, *attempt, agent, lane)
 
     async def close(self, *, drain_seconds: float) -> None:
         """Stop taking work and forget DBOS; what runs has `drain_seconds` to end."""

@@ -12,6 +12,7 @@ from importlib.metadata import version
 
 from runner import approvals
 from runner.approvals import Approver
+from runner.captures.tally import Tally
 from runner.errors import NotFoundError, RunnerError, UsageError
 from runner.lifecycle import RUN_ENDS, ApprovalState
 from runner.model import Attempt, Capture, Digest, JsonObject, Profile, RunId, Sender
@@ -85,6 +86,7 @@ class SupervisorService:
         self.reception = Reception(
             store=on.store, intake=intake, changes=on.changes, clock=on.clock, per_hour=on.per_hour, gate=on.gate
         )
+        self.tally = Tally(time.monotonic)  # of what the network's door takes and refuses
         self.captures = Captures(store=on.store, intake=intake, changes=on.changes)
         self.contacts = Contacts(
             store=on.store,
@@ -110,7 +112,7 @@ class SupervisorService:
             "runs": {state: count for state, count in sorted(counts.items())},
             "pending": pending,
             "paused": pause_view(paused),
-            "ingress": None if on.tally is None else on.tally.view,
+            "ingress": self.tally.view,
             "notices": await on.notices.summary(),
         }
         try:
