@@ -13,6 +13,8 @@ from pathlib import Path
 
 from scripts.progress import SetupError, run
 
+#: Where Debian keeps PostgreSQL's programs, a folder for each version.
+POSTGRESQL = Path("/usr/lib/postgresql")
 APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=120")
 QUIET = {"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_MODE": "l"}
 
@@ -46,6 +48,13 @@ def compose() -> str | None:
         if asked.returncode == 0 and "version" in asked.stdout.lower().partition("\n")[0]:
             return "docker compose"
     return "docker-compose" if shutil.which("docker-compose") else None
+
+
+def has_tool(package: str) -> bool:
+    """Whether what a test needs of a Debian package is here: a command of its name, or PostgreSQL's, which are off the PATH."""
+    if package == "postgresql":
+        return shutil.which("initdb") is not None or any(POSTGRESQL.glob("*/bin/initdb"))
+    return shutil.which(package) is not None
 
 
 def is_true(value: str | None) -> bool:

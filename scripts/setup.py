@@ -23,7 +23,7 @@ from scripts.progress import SetupError, done, run, say, step
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".setup"
 VENV = ROOT / ".venv"
-TEST_TOOLS = ("tmux", "faketime")
+TEST_TOOLS = ("tmux", "faketime", "postgresql")
 NEEDS = 3 * 1024**3  #: bytes of disk for all of it, caches and temporary files included
 
 ANNOUNCEMENT = """\
@@ -42,7 +42,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/setup.sh", description="Prepare this machine and this clone for runner.")
     parser.add_argument("--yes", action="store_true", help="answer yes before an engine is installed (also: YES=1, CI=1)")
     parser.add_argument("--only-venv", action="store_true", help="the virtual environment and nothing else")
-    parser.add_argument("--for-tests", action="store_true", help="what the tests need besides: Docker Compose, tmux, faketime")
+    parser.add_argument(
+        "--for-tests", action="store_true", help="what the tests need besides: Docker Compose, tmux, faketime, PostgreSQL"
+    )
     options = parser.parse_args(arguments)
     yes = options.yes or machine.is_true(os.environ.get("YES")) or machine.is_true(os.environ.get("CI"))
     try:
@@ -186,8 +188,8 @@ def _prepare_compose(number: int, total: int) -> None:
 
 
 def _prepare_test_tools(number: int, total: int) -> None:
-    step(number, total, "what tests drive: tmux (a real terminal), faketime (a clock that steps)")
-    if all(shutil.which(tool) for tool in TEST_TOOLS):
+    step(number, total, "what tests drive: tmux (a real terminal), faketime (a clock that steps), PostgreSQL")
+    if all(machine.has_tool(tool) for tool in TEST_TOOLS):
         done("installed")
     elif machine.can_install():
         began = time.monotonic()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
+from tests.helpers.postgres import Cluster, cluster
 from tests.helpers.sandbox_fixtures import engine, sandbox_image
 
 __all__ = ["engine", "sandbox_image"]
@@ -11,3 +15,10 @@ __all__ = ["engine", "sandbox_image"]
 # How long an example takes says something about the machine, not about the code: no test here depends on a clock.
 settings.register_profile("runner", deadline=None)
 settings.load_profile("runner")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """One PostgreSQL for all tests of this process that ask for it."""
+    with cluster() as found:
+        yield found

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from runner.api import acktrace
 from runner.errors import NotFoundError, RunnerError, UsageError
 from runner.model import JsonObject
 from runner.settings import Settings
 from runner.store.chain import Checked, Link, Place, check, place
-from runner.store.offline import Offline, file_of, looking
+from runner.store.offline import Offline, looking, place_of
 
 
 @contextmanager
@@ -19,15 +20,11 @@ def reading(settings: Settings) -> Iterator[Offline]:
     """One consistent look at the database, whether or not a supervisor is at work on it.
 
     Raises:
-        NotFoundError: There is none on this machine.
+        NotFoundError: There is none yet.
         StoreError: It cannot be read.
     """
-    database = file_of(settings.database_url.get_secret_value())
-    if database is None:
-        raise NotFoundError(
-            "cannot find the audit: the database is not a file of this machine", resolution="runner log asks the supervisor"
-        )
-    if not database.exists():
+    database = place_of(settings.database_url.get_secret_value())
+    if isinstance(database, Path) and not database.exists():
         raise NotFoundError("cannot find the audit: there is no database yet", resolution="runner up makes one")
     with looking(database) as rows:
         yield rows

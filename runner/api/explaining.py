@@ -25,7 +25,7 @@ from runner.sandbox.beneath import Beneath
 from runner.sandbox.view import SnapshotView
 from runner.settings import Settings
 from runner.store.chosen import Choices
-from runner.store.offline import file_of, looking
+from runner.store.offline import looking, place_of
 
 _NAME = re.compile(r"[a-z0-9-]{1,40}")
 
@@ -72,7 +72,7 @@ def subject_of(reference: str, settings: Settings) -> Subject:
         ProfileError: The file is no profile.
         StoreError: The database cannot be read.
     """
-    path, database = Path(reference), file_of(settings.database_url.get_secret_value())
+    path, database = Path(reference), place_of(settings.database_url.get_secret_value())
     if _means_file(reference, path):
         profile = load(path)
         return Subject(profile=profile, chosen=_defaults(database), ceiling=settings.max_policy)
@@ -92,9 +92,9 @@ def subject_of(reference: str, settings: Settings) -> Subject:
 
 def published(settings: Settings) -> tuple[Profile, ...]:
     """Every agent's published profile, as far as it can be read here; for warnings only."""
-    database = file_of(settings.database_url.get_secret_value())
+    database = place_of(settings.database_url.get_secret_value())
     try:
-        if database is None or not database.exists():
+        if isinstance(database, Path) and not database.exists():
             return ()
         with looking(database) as rows:
             return tuple(from_json(json.loads(text)) for text in rows.profiles())
@@ -166,9 +166,9 @@ def _means_file(reference: str, path: Path) -> bool:
     return "/" in reference or reference.endswith(".toml") or path.is_file()
 
 
-def _defaults(database: Path | None) -> Choices:
+def _defaults(database: Path | str) -> Choices:
     """The owner's default policy and ceiling; nothing was chosen where there is no database."""
-    if database is None or not database.exists():
+    if isinstance(database, Path) and not database.exists():
         return Choices()
     with looking(database) as rows:
         return rows.choices("")

@@ -21,7 +21,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from runner.errors import StoreError
-from runner.store import migrate, sqlite
+from runner.store import migrate, postgres, sqlite
 from runner.store.audit import EVENTS
 from runner.store.schema import agents
 
@@ -242,9 +242,16 @@ def _connectable(text: str) -> Engine:
             case "sqlite":
                 return _sqlite(url)
             case "postgresql":
-                return create_engine(url, pool_size=20, pool_pre_ping=True, hide_parameters=True)
+                return _postgresql(url)
             case other:
                 raise StoreError(f"cannot use the database: {other} is not supported", resolution="use sqlite or postgresql")
+
+
+def _postgresql(url: URL) -> Engine:
+    try:
+        return create_engine(url, pool_size=20, pool_pre_ping=True, hide_parameters=True)
+    except ImportError as error:
+        raise postgres.no_client() from error
 
 
 def _sqlite(url: URL) -> Engine:

@@ -29,9 +29,9 @@ def url(path: Path) -> str:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Store]:
-    """A store over the file at `path`, closed at the end."""
-    store = Store(url(path))
+def opened(path: Path | str) -> Iterator[Store]:
+    """A store over the file at `path`, or over the database of that URL, closed at the end."""
+    store = Store(path if isinstance(path, str) else url(path))
     store.open()
     try:
         yield store

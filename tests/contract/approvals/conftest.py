@@ -1,3 +1,5 @@
+"""The queue's promises hold on either database: every test with a store runs on both."""
+
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "runner.db"
 
 
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with opened(path) as store:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, path: Path) -> Iterator[Store]:
+    with opened(path if request.param == "sqlite" else request.getfixturevalue("postgres").emptied()) as store:
         yield store

@@ -228,8 +228,8 @@ def test_an_export_never_writes_over_a_file_or_through_a_link(run: Run, database
 def test_without_a_database_there_is_no_audit(run: Run, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = run("audit", command)
     assert (ran.code, ran.err.splitlines()[0]) == (3, "runner: cannot find the audit: there is no database yet")
-    monkeypatch.setenv("RUNNER_DATABASE_URL", "postgresql+psycopg://nowhere/db")
-    assert run("audit", command).code == 3
+    monkeypatch.setenv("RUNNER_DATABASE_URL", "postgresql+psycopg://nobody@127.0.0.1:1/db")
+    assert run("audit", command).code == 9
 
 
 def test_a_file_that_is_no_database_is_said_so(run: Run, database: Path) -> None:

@@ -253,10 +253,10 @@ def test_the_owners_default_counts_for_a_profile_that_names_none(run: Run, cwd: 
     assert answers(run, "tester", *call)["verdict"] == "allow"
 
 
-def test_another_database_than_a_file_is_said_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RUNNER_DATABASE_URL", "postgresql+psycopg://nobody@127.0.0.1/x")
+def test_a_server_that_does_not_answer_is_said_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUNNER_DATABASE_URL", "postgresql+psycopg://nobody:secret@127.0.0.1:1/x")
     ran = run("explain", "tester")
-    assert (ran.code, "not a file of this machine" in ran.err) == (3, True)
+    assert (ran.code, "cannot read the database" in ran.err, "secret" in ran.err) == (9, True, False)
 
 
 def test_a_digest_of_a_stored_profile_is_the_files(cwd: Path, state: Path) -> None:

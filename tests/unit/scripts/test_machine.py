@@ -66,3 +66,16 @@ def test_compose_is_what_says_its_version_and_not_a_client_that_prints_its_usage
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert machine.compose() == expected
+
+
+def test_a_server_off_the_path_is_found_where_debian_keeps_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A command has its package's name; PostgreSQL's programs stand in a folder for each version."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(machine, "POSTGRESQL", tmp_path)
+    assert not machine.has_tool("postgresql")
+    assert not machine.has_tool("tmux")
+    (tmp_path / "15/bin").mkdir(parents=True)
+    for program in (tmp_path / "15/bin/initdb", tmp_path / "tmux"):
+        program.touch(mode=0o755)
+    assert machine.has_tool("postgresql")
+    assert machine.has_tool("tmux")
