@@ -33,6 +33,13 @@ class Doubt:
     told: str | None = None
 
 
+class Judged(NamedTuple):
+    """What policy says of a call now, and the directory in which it would be carried out."""
+
+    decision: Decision
+    cwd: Path
+
+
 def doubt_about(row: ApprovalRow, profile: Profile, chosen: Choices, *, contexts: Contexts) -> Doubt | None:
     """What speaks against carrying an approval out; None when nothing does. Blocking; for a thread.
 
