@@ -11,6 +11,7 @@ import typer
 from runner.cli.shared import SUPERVISOR, JsonFlag, connect
 from runner.render import Screen, Styled, log_to, show_status
 from runner.settings import control_socket, load_settings
+from runner.store.redact import redacted_text
 
 #: How the line begins that says requests are answered; `runner demo` and service managers wait for it.
 READY = "runner: ready"
@@ -28,7 +29,7 @@ def serve() -> None:
 
     screen = Screen()
     settings = load_settings()
-    log_to(sys.stderr, level=settings.log_level)
+    log_to(sys.stderr, level=settings.log_level, clean=redacted_text)
 
     def ready() -> None:
         screen.say(

@@ -16,6 +16,7 @@ from runner.model import Json, JsonObject
 from runner.policy.precedence import TABLE
 from runner.render.plain import plain
 from runner.render.values import tool_name
+from runner.store.redact import redacted_text
 
 #: Calls that are named in one notice; of more only the number is told.
 NAMED = 10
@@ -88,12 +89,16 @@ def message_of(body: str) -> Message:
     return Message(key=found["key"], title=found["title"], text="\n".join(lines), body=body.encode())
 
 
+def _told(text: str) -> str:
+    return plain(redacted_text(text))
+
+
 def _fields(item: Item) -> JsonObject:
-    fields: JsonObject = {"agent": plain(item.agent), "tool": plain(tool_name(item.tool))}
-    fields["why"] = WHY.get(item.why) or plain(item.why)
+    fields: JsonObject = {"agent": _told(item.agent), "tool": _told(tool_name(item.tool))}
+    fields["why"] = WHY.get(item.why) or _told(item.why)
     if item.approval is not None:
         shown = item.approval[:ID_LENGTH]
-        fields["id"] = shown if _ID.fullmatch(shown) else plain(shown)
+        fields["id"] = shown if _ID.fullmatch(shown) else _told(shown)
     if item.expires is not None:
         fields["expires"] = f"{datetime.fromtimestamp(item.expires, UTC):%Y-%m-%d %H:%M} UTC"
     return fields

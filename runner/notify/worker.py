@@ -72,8 +72,8 @@ class Notifier:
         self._new_key = new_key
         self._pace = pace or Pace()
         self._couriers = [Courier(channel, deadline=self._pace.deadline) for channel in channels]
-        self._names = [courier.name for courier in self._couriers]
-        self._gathering = Gathering(timing=timing, channels=self._names, new_key=new_key)
+        self.names = [courier.name for courier in self._couriers]
+        self._gathering = Gathering(timing=timing, channels=self.names, new_key=new_key)
         self._busy: dict[str, asyncio.Task[None]] = {}
 
     def start(self) -> Callable[[], Awaitable[None]]:
@@ -105,7 +105,7 @@ class Notifier:
     async def summary(self) -> JsonObject:
         """How the channels do: `{"channels": [{"name", "waiting", "dead", "delivered", "error"}], "dead"}`."""
         found = {one.channel: one for one in await self._store.query(notices.tally, since=self._clock() - _RECENT)}
-        names = [*self._names, *(name for name in found if name not in self._names)]
+        names = [*self.names, *(name for name in found if name not in self.names)]
         tallies = [found.get(name) or Tally(name, 0, 0, 0, None) for name in names]
         shown: list[Json] = [
             {"name": one.channel, **{key: value for key, value in one._asdict().items() if key != "channel"}} for one in tallies
@@ -118,7 +118,7 @@ class Notifier:
         message = message_of(body_of(key, "test", [], total=0))
         said = await asyncio.gather(*(courier.send(message) for courier in self._couriers))
         shown: list[Json] = [
-            {"name": name, "delivered": error is None, "error": error} for name, error in zip(self._names, said, strict=True)
+            {"name": name, "delivered": error is None, "error": error} for name, error in zip(self.names, said, strict=True)
         ]
         await self._store.call(_note_test, key=key, taken=said.count(None), tried=len(said), who=who, now=self._clock())
         return {"channels": shown}
@@ -130,7 +130,7 @@ class Notifier:
         while True:
             try:
                 if not gone:
-                    await self._store.call(notices.abandon, self._names, error=_REMOVED, now=self._clock())
+                    await self._store.call(notices.abandon, self.names, error=_REMOVED, now=self._clock())
                     gone = True
                 await self.tick()
             except RunnerError as error:

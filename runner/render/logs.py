@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from typing import TextIO
 
 from runner.render.block import show_block
@@ -17,7 +18,15 @@ _CHATTY = ("alembic", "httpx2", "httpcore2", "uvicorn")
 
 
 class LineFormatter(logging.Formatter):
-    """UTC time, level, logger and message on one line; a traceback follows behind the gutter."""
+    """UTC time, level, logger and message on one line; a traceback follows behind the gutter.
+
+    Args:
+        clean: Takes out what must not be written down (V9).
+    """
+
+    def __init__(self, *, clean: Callable[[str], str] = str) -> None:
+        super().__init__()
+        self._clean = clean
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as escaped text.
@@ -26,16 +35,16 @@ class LineFormatter(logging.Formatter):
             record: What was logged; its message and traceback may hold text from anywhere.
         """
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
-        lines = [f"{when} {record.levelname.lower()} {show_text(record.name)}: {show_text(record.getMessage())}"]
+        lines = [f"{when} {record.levelname.lower()} {show_text(record.name)}: {show_text(self._clean(record.getMessage()))}"]
         if record.exc_info:
-            lines.extend(show_block(self.formatException(record.exc_info)))
+            lines.extend(show_block(self._clean(self.formatException(record.exc_info))))
         return "\n".join(lines)
 
 
-def log_to(stream: TextIO, *, level: str) -> None:
-    """Send every logger's records to `stream`, escaped; called once, by whoever owns the process."""
+def log_to(stream: TextIO, *, level: str, clean: Callable[[str], str] = str) -> None:
+    """Send every logger's records to `stream`, cleaned and escaped; called once, by whoever owns the process."""
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(LineFormatter())
+    handler.setFormatter(LineFormatter(clean=clean))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in _CHATTY:
         logging.getLogger(name).setLevel(logging.DEBUG if level == "debug" else logging.WARNING)

@@ -26,7 +26,7 @@ COMMANDS = {
     "policy table", "explain", "profile new", "profile diff", "profile retire", "profile schema",
     "profile check", "profile publish", "profile list", "profile show", "image build", "image show",
     "grant", "grants", "revoke",
-    "audit verify", "audit anchor", "audit export", "extend", "undo", "pause", "resume",
+    "audit verify", "audit anchor", "audit export", "approvals stats", "notify test", "extend", "undo", "pause", "resume",
 }  # fmt: skip
 
 
@@ -35,6 +35,9 @@ def commands() -> Iterator[tuple[str, typer.models.CommandInfo]]:
     for command in app.registered_commands:
         yield command.name or command.callback.__name__.replace("_", "-"), command  # type: ignore[union-attr]
     for group in app.registered_groups:
+        own = group.typer_instance.registered_callback  # type: ignore[union-attr]
+        if own is not None and group.typer_instance.info.invoke_without_command is True:  # type: ignore[union-attr]
+            yield str(group.name), own  # type: ignore[misc]
         for command in group.typer_instance.registered_commands:  # type: ignore[union-attr]
             yield f"{group.name} {command.name or command.callback.__name__}", command  # type: ignore[union-attr]
 

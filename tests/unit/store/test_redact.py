@@ -52,6 +52,14 @@ def test_a_secret_is_known_by_its_shape_in_every_place(token: str, form: str) ->
         ("password=hunter2, then more", f"password={REDACTED}, then more"),
         ('{"password": "hunter 2", "n": 1}', f'{{"password": {REDACTED}, "n": 1}}'),
         ("the password is hunter2", f"the password is {REDACTED}"),
+        ("mysql --password hunter2 -h db", f"mysql --password {REDACTED} -h db"),
+        ("PGPASSWORD=hunter2 psql", f"PGPASSWORD={REDACTED} psql"),
+        ("curl -s -u me:hunter2 https://x", f"curl -s -u me:{REDACTED} https://x"),
+        ("sshpass -p hunter2 ssh me@x", f"sshpass -p {REDACTED} ssh me@x"),
+        ("https://hooks.slack.com/services/T0/B0/abcdefgh", f"https://hooks.slack.com/services/{REDACTED}"),
+        ("https://discord.com/api/webhooks/12345/abcdef-gh", f"https://discord.com/api/webhooks/{REDACTED}"),
+        ("tgram://123456789:" + "A1" * 16 + "/2", f"tgram://{REDACTED}/2"),
+        ({"env": {"PGPASSWORD": "x", "MAX_TOKENS": 5}}, {"env": {"PGPASSWORD": REDACTED, "MAX_TOKENS": 5}}),
     ],
 )
 def test_a_secret_is_known_by_the_name_before_it(given_: object, left: object) -> None:
@@ -64,6 +72,7 @@ def test_a_secret_is_known_by_the_name_before_it(given_: object, left: object) -
         {"digest": DIGEST, "call_digest": DIGEST, "run": "r_7k3m9q0123456789", "rank": 7, "strict": True, "reason": None},
         {"input_tokens": 12, "tokens": 3, "key": "k", "author": "x", "secretary": "ann", "from": "pending", "to": "denied"},
         "the budget of 200000 tokens is spent: sk-1 and password rules stay, https://example.org:8080/a@b",
+        "MAX_TOKENS=5, PWD=/home/x, git commit -p now, curl -u is a flag, 12:30 to 13:45",
         {"by": {"uid": 0, "channel": "cli", "name": "anna"}, "before": ["allow", 1.5]},
     ],
 )
