@@ -6,6 +6,8 @@ from pathlib import Path
 
 from runner.api.explaining import Explained
 from runner.broker import Impossible, Plan, plan
+from runner.broker.cautions import cautions
+from runner.broker.saying import Spoken, does
 from runner.model import JsonObject, Profile, SenderKind
 from runner.policy.catalogue import TOOLS, Place
 
@@ -32,17 +34,22 @@ def card_of(found: Explained, profile: Profile, *, folder: Path, sender: SenderK
         if isinstance(tried, Impossible):
             return tried.reason
         planned = tried
+    spoken = Spoken(
+        tool=call.tool, arguments=call.input or {}, paths=decision.paths, pre_images=planned.pre_images if planned else {}
+    )
+    warned = (*(planned.warnings if planned is not None else ()), *cautions(spoken))
     return {
         "id": _NONE,
         "run": _NONE,
         "agent": profile.name,
         "tool": call.tool,
+        "does": does(spoken),
         "state": "pending",
         "sender": sender.value,
         "reason": decision.reason,
         "paths": [{"asked": path.asked, "resolved": str(path.resolved)} for path in decision.paths],
         "expires": now + profile.approvals.expires,
-        "warnings": [*planned.warnings] if planned is not None else [],
+        "warnings": [*dict.fromkeys(warned)],
         "input": dict(call.input or {}),
         "preview": planned.preview if planned is not None else IN_CONTAINER,
         "call_digest": decision.call_digest,

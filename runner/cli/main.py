@@ -39,6 +39,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "watch": ("watch",),
     "todo": ("todo",),
     "queue": ("approvals", "show"),
+    "inbox": ("inbox",),
     "decide": ("approve", "deny", "settle"),
     "undo": ("undo",),
     "extend": ("extend",),

@@ -43,6 +43,6 @@ def _item(approval: JsonObject) -> JsonObject:
     """One thing to do, with the command that does it."""
     ref = text_at(approval, "id")
     unknown = text_at(approval, "state") == ApprovalState.UNKNOWN.value
-    kept = {key: approval.get(key) for key in ("id", "run", "agent", "tool", "sender", "why", "created", "expires")}
+    kept = {key: approval.get(key) for key in ("id", "run", "agent", "tool", "does", "sender", "why", "created", "expires")}
     command = f"runner settle {ref} happened|not-happened" if unknown else f"runner approve {ref}"
     return {"kind": "unknown" if unknown else "approval", **kept, "command": command}

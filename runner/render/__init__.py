@@ -6,7 +6,8 @@ Whatever leaves through here is made of printable characters from which the orig
 from runner.render.block import CONTINUED, GUTTER, show_block, show_fields
 from runner.render.card import show_card, show_change
 from runner.render.logs import LineFormatter, log_to
-from runner.render.screen import Part, Screen, Styled, json_document
+from runner.render.screen import Page, Part, Screen, Styled, json_document
+from runner.render.sheet import Line, Sheet, line
 from runner.render.statistics import show_statistics
 from runner.render.text import show_inline, show_lines, show_text
 from runner.render.views import (
@@ -24,11 +25,15 @@ from runner.render.views import (
 __all__ = [
     "CONTINUED",
     "GUTTER",
+    "Line",
     "LineFormatter",
+    "Page",
     "Part",
     "Screen",
+    "Sheet",
     "Styled",
     "json_document",
+    "line",
     "log_to",
     "show_approvals",
     "show_block",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
-from typing import TextIO, TypeAlias
+from typing import Protocol, TextIO, TypeAlias
 
 from rich import box
 from rich.console import Console
@@ -56,6 +56,23 @@ class Styled:
 Part: TypeAlias = "str | Styled"
 
 
+class Page(Protocol):
+    """Where a card is drawn: a terminal's stdout, or a sheet of a full screen."""
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        ...
+
+    def say(self, *parts: Part) -> None:
+        """One line of ours."""
+        ...
+
+    def lines(self, lines: Sequence[str], *, style: str = "") -> None:
+        """Lines that `runner.render` has already made."""
+        ...
+
+
 class Screen:
     """What one command shows.
 
@@ -94,19 +111,19 @@ class Screen:
     def say(self, *parts: Part) -> None:
         """One line of ours on stdout; a line too wide goes on indented, so no data starts a line."""
         self.calm()
-        _write(self._out, _assemble(parts))
+        _write(self._out, assemble(parts))
 
     def progress(self, *parts: Part) -> None:
         """One line on stderr, at once."""
         self.calm()
-        _write(self._err, _assemble(parts))
+        _write(self._err, assemble(parts))
 
     def beat(self, *parts: Part) -> None:
         """A line on stderr that whatever is shown next takes the place of; where nobody watches, a line like any other."""
         if not self.watched:
             self.progress(*parts)
             return
-        text = _assemble(parts)
+        text = assemble(parts)
         text.truncate(max(self._err.width - 1, 8), overflow="ellipsis")
         self.calm()
         self._err.print(text, end="", soft_wrap=True)
@@ -123,7 +140,7 @@ class Screen:
     def ask(self, *parts: Part) -> None:
         """A question on stderr, the cursor left behind it."""
         self.calm()
-        self._err.print(_assemble(parts), end=" ", soft_wrap=True, highlight=False)
+        self._err.print(assemble(parts), end=" ", soft_wrap=True, highlight=False)
         self._err.file.flush()
 
     def lines(self, lines: Sequence[str], *, style: str = "", error: bool = False) -> None:
@@ -199,7 +216,8 @@ def _console(stream: TextIO) -> Console:
     return Console(file=stream, markup=False, highlight=False, emoji=False, width=width, legacy_windows=False)
 
 
-def _assemble(parts: Sequence[Part]) -> Text:
+def assemble(parts: Sequence[Part]) -> Text:
+    """Parts as one line, each escaped; blanks at the end of a part stay blanks between two, and are shown at the end."""
     text = Text()
     for number, part in enumerate(parts, start=1):
         styled = part if isinstance(part, Styled) else Styled(part, "")

@@ -71,7 +71,7 @@ def show_calls(screen: Screen, calls: Sequence[JsonObject]) -> None:
         style = _VERDICT_STYLES.get(verdict, "bold")
         tool = Styled(tool_name(text_at(call, "tool")), "bold")
         screen.say(f"{number:>3}  ", Styled(verdict, style, 7), tool, " ", Styled(show_input(call), "", limit=CELL))
-        screen.say(Styled("", "", 12), Styled(f"rank {text_at(call, 'rank')}: {text_at(call, 'reason')}", "dim"))
+        screen.say(Styled("", "", 12), Styled(text_at(call, "reason"), "dim"))
         if outcome := text_at(call, "outcome"):
             screen.say(Styled("", "", 12), "outcome: ", Styled(outcome, "", limit=400))
 
@@ -102,16 +102,23 @@ def show_approvals(screen: Screen, approvals: Sequence[JsonObject], *, now: date
         [
             Styled(text_at(row, "id"), "cyan"),
             text_at(row, "agent"),
-            tool_name(text_at(row, "tool")),
+            what(row),
             f"{text_at(row, 'state')}, {signed(row)}" if signed(row) else text_at(row, "state"),
-            text_at(row, "why"),
             text_at(row, "sender"),
             age(row.get("created"), now=now),
             age(row.get("expires"), now=now) if row.get("state") == "pending" else "",
         ]
         for row in approvals
     ]
-    screen.table(["approval", "agent", "tool", "state", "why", "from", "asked", "expires"], rows)
+    screen.table(["approval", "agent", "what", "state", "from", "asked", "expires"], rows)
+
+
+def what(row: JsonObject) -> str:
+    """What a call does, in words; its tool where an older supervisor has none."""
+    return text_at(row, "does") or tool_name(text_at(row, "tool"))
+
+
+_TO_DO = {"approval": "decide", "unknown": "settle", "budget": "raise or stop"}
 
 
 def show_todo(screen: Screen, items: Sequence[JsonObject], *, now: datetime) -> None:
@@ -121,9 +128,9 @@ def show_todo(screen: Screen, items: Sequence[JsonObject], *, now: datetime) -> 
         return
     rows: list[list[Part]] = [
         [
-            "decide" if item.get("kind") == "approval" else Styled("settle", "bold red"),
+            Styled(_TO_DO.get(text_at(item, "kind"), "look"), "bold red" if item.get("kind") == "unknown" else ""),
             text_at(item, "agent"),
-            tool_name(text_at(item, "tool")),
+            what(item),
             text_at(item, "sender"),
             age(item.get("created"), now=now),
             age(item.get("expires"), now=now) if item.get("kind") == "approval" else "",
@@ -131,7 +138,7 @@ def show_todo(screen: Screen, items: Sequence[JsonObject], *, now: datetime) -> 
         ]
         for item in items
     ]
-    screen.table(["to do", "agent", "tool", "from", "asked", "expires", "with"], rows)
+    screen.table(["to do", "agent", "what", "from", "asked", "expires", "with"], rows)
 
 
 def show_event(screen: Screen, event: JsonObject) -> None:

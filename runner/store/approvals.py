@@ -6,7 +6,7 @@ Who may decide what, and when, is the approvals room's business; this module onl
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import TypedDict, Unpack
@@ -123,7 +123,12 @@ def list(  # noqa: PLR0913 -- conditions of one query
         query = query.where(table.expires <= due)
     if after is not None:
         query = query.where(table.created > after)
-    return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
+    return read(conn.execute(query).mappings())
+
+
+def read(found: Iterable[RowMapping]) -> tuple[ApprovalRow, ...]:
+    """What a query of whole rows found."""
+    return tuple(codec.read(_row, one) for one in found)
 
 
 def pending(conn: Connection, run: RunId) -> int:

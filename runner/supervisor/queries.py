@@ -17,6 +17,7 @@ from runner.model import Json, JsonObject
 from runner.store import ApprovalRow, AuditRow, Connection, audit, calls, captures, pausing, runs, segments, taints
 from runner.store import approvals as rows
 from runner.store.pausing import Pause
+from runner.supervisor.beside import beside
 from runner.supervisor.progress import WAITING
 from runner.supervisor.views import RunFacts, approval_line, approval_view, capture_view, signatures_view
 
@@ -39,8 +40,12 @@ def run_facts(conn: Connection, ref: str) -> RunFacts:
 
 def whole_approval(conn: Connection, ref: str) -> JsonObject:
     """`show --json` of an approval."""
-    row = approvals.find(conn, ref)
-    whole = approval_view(row, parse_strict(row.raw), audit.of_subject(conn, row.id))
+    return view_of(conn, approvals.find(conn, ref))
+
+
+def view_of(conn: Connection, row: ApprovalRow) -> JsonObject:
+    """The same of a row at hand: as it is stored, or as an edit would make it (D2)."""
+    whole = approval_view(row, parse_strict(row.effective.raw), audit.of_subject(conn, row.id)) | beside(conn, row)
     return whole | signatures(conn, [row]).get(row.id, {})
 
 
@@ -52,6 +57,12 @@ def whole_capture(conn: Connection, ref: str) -> JsonObject:
 
 
 def listing(
+def signatures(conn: Connection, found: Sequence[ApprovalRow]) -> Mapping[str, JsonObject]:
+    """What a line or a view of those that need several approvers says of them (D5)."""
+    given = fitting(conn, found)
+    return {row.id: signatures_view(row, given[row.id]) for row in found if row.id in given}
+
+
     conn: Connection, run: str | None, states: set[ApprovalState], *, limit: int | None = None
 ) -> tuple[approvals.Listing, int]:
     """The queue, of one run or of all, up to a limit; and how long it is."""
@@ -67,12 +78,6 @@ def listed(
     signed = signatures(conn, found.rows)
     lines: list[Json] = [approval_line(row) | signed.get(row.id, {}) for row in found.rows]
     return found, {"snapshot": found.snapshot, "approvals": lines, "total": total}
-
-
-def signatures(conn: Connection, found: Sequence[ApprovalRow]) -> Mapping[str, JsonObject]:
-    """What a line or a view of those that need several approvers says of them (D5)."""
-    given = fitting(conn, found)
-    return {row.id: signatures_view(row, given[row.id]) for row in found if row.id in given}
 
 
 def counts(conn: Connection) -> tuple[dict[str, int], int, Pause | None]:

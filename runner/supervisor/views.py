@@ -13,6 +13,8 @@ from runner.policy.taint import Taint
 from runner.store import ApprovalRow, AuditRow, CallRow, CaptureRow, RunRow, SegmentRow, taints
 from runner.store.signatures import SignatureRow
 from runner.supervisor.acts import undoes
+from runner.supervisor.beside import sentence
+from runner.supervisor.edited import edited_view
 from runner.supervisor.live import LiveSegment
 
 
@@ -81,7 +83,8 @@ def approval_line(row: ApprovalRow) -> JsonObject:
         "tool": row.tool,
         "state": row.state.value,
         "why": row.why,
-        "digest": row.approval_digest,
+        "does": sentence(row),
+        "digest": row.effective.approval_digest,
         "created": row.created,
         "expires": row.expires,
         "sender": sender_name(row.sender),
@@ -95,16 +98,18 @@ def signatures_view(row: ApprovalRow, given: Sequence[SignatureRow]) -> JsonObje
 
 
 def approval_view(row: ApprovalRow, arguments: Json, history: Sequence[AuditRow]) -> JsonObject:
-    """`show --json` of an approval. `arguments` is its exact input, parsed."""
+    """`show --json` of an approval. `arguments` is the exact input of what is carried out, parsed."""
+    made = row.effective
     return {
         **approval_line(row),
-        "call_digest": row.call_digest,
+        "call_digest": made.call_digest,
         "reason": row.reason,
         "input": arguments,
-        "raw": row.raw,
-        "paths": paths_view(row.paths),
-        "preview": row.preview,
-        "warnings": list(row.warnings),
+        "raw": made.raw,
+        **edited_view(row),
+        "paths": paths_view(made.paths),
+        "preview": made.preview,
+        "warnings": list(made.warnings),
         "taint": taint_view(taints.load(row.recorded.get("taint", "[]"))),
         "history": [{"time": event.time, "event": event.event, "data": event.data} for event in history],
         "decided_by": None if row.decided_by is None else (row.decided_by.name or f"uid {row.decided_by.uid}"),

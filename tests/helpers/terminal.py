@@ -1,4 +1,7 @@
-"""A person at a terminal: a command on a pseudo-terminal of its own, typed at and read from."""
+"""A person at a terminal: a command on a pseudo-terminal of its own, typed at, read from, and seen as an emulator draws it.
+
+`stage` and `reset` give a test file one supervisor of plain dicts to look at.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,43 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import pyte
+import pytest
+
+from tests.helpers.fake_service import FakeService, served
+
+#: Variables of whoever runs the tests that change what a screen shows.
+_THEIRS = frozenset({"COLUMNS", "LINES", "NO_COLOR"})
 _STYLES = re.compile(rb"\x1b\[[0-9;]*m")
+#: What the emulator does not know and would draw: the keyboard protocol's requests.
+_UNKNOWN = re.compile(rb"\x1b\[[<>=][0-9]*u|\x1b\[\?[0-9]+\$p")
 _PATIENCE = 30.0
+
+
+@contextmanager
+def stage(factory: pytest.TempPathFactory) -> Iterator[tuple[FakeService, Path]]:
+    """A fake supervisor on a real socket, for a whole test file: a server takes longer to stop than most tests take."""
+    fake = FakeService()
+    directory = factory.mktemp("state")
+    directory.chmod(0o700)
+    with served(fake, directory):
+        yield fake, directory
+
+
+def reset(staged: tuple[FakeService, Path], patch: pytest.MonkeyPatch) -> FakeService:
+    """The staged supervisor as a new one, and an environment in which commands find it."""
+    fake, directory = staged
+    vars(fake).clear()
+    vars(fake).update(vars(FakeService()))
+    patch.setenv("RUNNER_STATE_DIR", str(directory))
+    patch.delenv("XDG_RUNTIME_DIR", raising=False)
+    return fake
 
 
 class Terminal:
@@ -44,7 +78,7 @@ class Terminal:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
         if before:
             os.write(self._master, before)
-        kept = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR"}}
+        kept = {name: value for name, value in os.environ.items() if name not in _THEIRS}
         command = [sys.executable, "-m", "runner", *arguments]
         self._process = subprocess.Popen(
             ["sh", "-c", f'exec "$@" {shell}', "sh", *command] if shell else command,
@@ -58,6 +92,8 @@ class Terminal:
         )
         os.close(slave)
         self.seen = b""
+        self._screen = pyte.Screen(columns, rows)
+        self._emulator = pyte.ByteStream(self._screen)
 
     def __enter__(self) -> Self:
         return self
@@ -108,6 +144,43 @@ class Terminal:
         """What came, without our own styles."""
         return _STYLES.sub(b"", self.seen).decode("utf-8").replace("\r\n", "\n")
 
+    @property
+    def display(self) -> list[str]:
+        """What an emulator shows of it, a line each."""
+        return [line.rstrip() for line in self._screen.display]
+
+    @property
+    def pid(self) -> int:
+        """The command's process."""
+        return self._process.pid
+
+    def until(self, look: Callable[[], bool], *, what: str = "") -> None:
+        """Read until the emulator shows what is looked for.
+
+        Raises:
+            AssertionError: It never did.
+        """
+        end = time.monotonic() + _PATIENCE
+        while not look():
+            if time.monotonic() > end or not self._read(seconds=0.2):
+                raise AssertionError(f"{what or 'it'} never came; on the screen:\n" + "\n".join(self.display))
+
+    def shows(self, text: str) -> None:
+        """Read until the emulator shows `text` on one line."""
+        self.until(lambda: any(text in line for line in self.display), what=repr(text))
+
+    def settle(self, *, seconds: float = 0.3) -> None:
+        """Read until nothing has come for a while."""
+        before, until = -1, time.monotonic() + _PATIENCE
+        while len(self.seen) != before and time.monotonic() < until:
+            before = len(self.seen)
+            self._read(seconds=seconds)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Another size of the window."""
+        self._screen.resize(rows, columns)
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
+
     def _read(self, *, seconds: float = _PATIENCE) -> bool:
         """Whether more may come."""
         ready, _, _ = select.select([self._master], [], [], seconds)
@@ -118,4 +191,5 @@ class Terminal:
         except OSError:  # the last writer closed it
             return False
         self.seen += data
+        self._emulator.feed(_UNKNOWN.sub(b"", data))
         return bool(data)

@@ -56,7 +56,10 @@ def test_a_card_holds_everything_that_is_decided(run: Run, service: FakeService)
     for part in (
         f"approval {APPROVAL}  pending",
         "tool     Write",
-        f"agent    scribe, run {RUN}, from owner",
+        f"agent    scribe, run {RUN}",
+        "from     owner",
+        "does     Write a new file summary.md, 1 line, 10 bytes",
+        "has read notes.md, a search of its files",
         "asked    Write changes files, and this run is strict.",
         "path     /workspace/summary.md leads to /workspace/summary.md",
         "warning  the file is executable",
@@ -75,12 +78,12 @@ def test_a_run_shows_its_denied_calls(run: Run, service: FakeService) -> None:
     calls = shown.splitlines()[3:-1]
     assert calls == [
         "  1  allow  Read notes.md",
-        "            rank 5: a read inside the folder",
+        "            a read inside the folder",
         "            outcome: ran",
         "  2  deny   Bash id",
-        "            rank 0: not one of this agent's tools",
+        "            not one of this agent's tools",
         "  3  ask    Write summary.md",
-        "            rank 7: a write waits",
+        "            a write waits",
     ]
 
 

@@ -24,7 +24,7 @@ def test_everything_that_needs_a_person_is_listed_with_its_command(run: Run, ser
 
     service.approvals = both  # type: ignore[method-assign, assignment]
     head, first, second = run("todo").out.splitlines()
-    assert head.split() == ["to", "do", "agent", "tool", "from", "asked", "expires", "with"]
+    assert head.split() == ["to", "do", "agent", "what", "from", "asked", "expires", "with"]
     assert first.startswith("decide")
     assert first.endswith(f"runner approve {APPROVAL}")
     assert second.startswith("settle")

@@ -9,6 +9,7 @@ from runner.lifecycle import RunState, word
 from runner.model import Attempt, Sender, SenderKind
 from runner.store import audit
 from runner.supervisor import queries
+from runner.supervisor.beside import beside
 from runner.supervisor.endings import End, Ending
 from runner.supervisor.live import LiveSegment
 from runner.supervisor.views import approval_line, approval_view, capture_view, event_line, run_line, run_view, sender_name
@@ -33,6 +34,7 @@ def test_an_approval_has_the_contracts_keys_and_its_exact_input(tmp_path: Path) 
             "run": row.id,
             "agent": "scribe",
             "tool": "Write",
+            "does": "Write a new file a.txt, 1 line, 2 bytes",
             "state": "done",
             "why": done.why,
             "digest": done.approval_digest,
@@ -40,11 +42,11 @@ def test_an_approval_has_the_contracts_keys_and_its_exact_input(tmp_path: Path) 
             "expires": world.now + world.profile.approvals.expires,
             "sender": "owner",
         }
-        assert line.keys() == APPROVAL
+        assert line.keys() == APPROVAL | {"does"}
         with world.store.reading() as conn:
             history = audit.of_subject(conn, done.id)
             view = queries.whole_approval(conn, done.id[:9])
-        assert view == approval_view(done, json.loads(call.raw), history)
+            assert view == approval_view(done, json.loads(call.raw), history) | beside(conn, done)
         assert view.keys() >= SHOWN
         assert (view["input"], view["raw"]) == ({"file_path": "a.txt", "content": "A\n"}, call.raw)
         assert (view["decided_by"], view["paths"]) == ("anna", [{"asked": "a.txt", "resolved": "/workspace/a.txt"}])

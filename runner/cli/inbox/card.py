@@ -1,0 +1,74 @@
+"""One card as it is on the screen: the record it was drawn from, its lines, and how much of it was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from runner.cli.inbox.reading import Reading
+from runner.model import JsonObject
+from runner.render import Sheet, show_card, show_change
+from runner.render.values import text_at
+
+if TYPE_CHECKING:
+    from runner.render import Line
+
+#: What makes a record another one to whoever decides about it.
+_TELLING = ("id", "state", "digest", "version", "expires")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What is on the screen. `planned`: it shows what an act would change, not the record itself."""
+
+    record: JsonObject
+    planned: JsonObject | None
+    clock: datetime
+    lines: tuple[Line, ...]
+    reading: Reading
+
+    @classmethod
+    def of(  # noqa: PLR0913 - one card, whole
+        cls, record: JsonObject, width: int, room: int, *, now: float, clock: datetime, planned: JsonObject | None = None
+    ) -> Card:
+        """Draw a card.
+
+        Args:
+            record: As the supervisor has it.
+            width: Columns.
+            room: Lines on the screen.
+            now: When it appears.
+            clock: The time, for ages.
+            planned: What an act would change, drawn instead.
+        """
+        sheet = Sheet(width)
+        if planned is None:
+            show_card(sheet, record, now=clock)
+        else:
+            show_change(sheet, planned, title=f"this would {text_at(planned, 'summary')}")
+        lines = tuple(sheet.drawn)
+        return cls(record=record, planned=planned, clock=clock, lines=lines, reading=Reading(len(lines), room, now=now))
+
+    @property
+    def id(self) -> str:
+        """Whose card it is."""
+        return text_at(self.record, "id")
+
+    def same(self, record: JsonObject) -> bool:
+        """Whether this record says what the card says."""
+        return all(self.record.get(key) == record.get(key) for key in _TELLING)
+
+    def folded(self, width: int, room: int, *, now: float) -> Card:
+        """The same card on a screen of another size; it is read anew."""
+        return Card.of(self.record, width, room, now=now, clock=self.clock, planned=self.planned)
+
+    def visible(self) -> tuple[Line, ...]:
+        """The lines on the screen."""
+        start = self.reading.offset
+        return self.lines[start : start + self.reading.room]
+
+    def parts(self) -> list[list[str]]:
+        """Each part's lines as plain text, for the record of what was shown."""
+        step = self.reading.room
+        return [[line.plain for line in self.lines[start : start + step]] for start in range(0, len(self.lines), step)]
