@@ -29,5 +29,7 @@ def standing(conn: Connection, decision: Decision) -> Approver | None:
 def _used(conn: Connection, proposal: Proposal, *, run: RunId, now: float) -> Proposal:
     if proposal.grant is None or grants.take(conn, proposal.grant, run=run, now=now) is not None:
         return proposal
-    without = proposal.without or replace(proposal.decision, verdict=Verdict.DENY, grant=None)
+    without = proposal.without
+    if without is None:  # silence is refusal
+        without = replace(proposal.decision, verdict=Verdict.DENY, grant=None)
     return replace(proposal, decision=without, without=None)
