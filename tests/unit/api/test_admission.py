@@ -40,6 +40,7 @@ RELEASES_NOTHING = {
         "approvals/{ref}/deny-and-save",
         "approvals/{ref}/extend",
         "approvals/{ref}/edit",
+        "notices/test",
         "grants/plan",
         "grants/{ref}/revoke",
         "approvals/{ref}/shown",
