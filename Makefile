@@ -4,7 +4,7 @@ SHELL := bash
 .NOTPARALLEL:
 BIN := .venv/bin
 
-.PHONY: help setup demo test check format kills bench oracle mutants diagrams stop-engine
+.PHONY: help setup demo test check format kills wall bench oracle mutants diagrams stop-engine
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ format: ## put the code into ruff's format and fix what ruff can fix
 
 kills: setup ## SIGKILL at every arrow of the state tables, 5 of each; prints a table that must be all zeros
 	@$(BIN)/python -m campaigns.kills
+
+wall: setup ## weaken each part of a container's hardening in turn; all must be caught at its start
+	@$(BIN)/python -m campaigns.wall
 
 bench: setup ## each benchmark in benchmarks/, one after another
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done

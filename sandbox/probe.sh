@@ -1,6 +1,7 @@
 #!/bin/sh
-# The first process of every container. Prints one line of JSON saying what is in force around it, hands the transcript over,
-# and becomes the agent. Reads only the kernel's word on itself; every value it prints is cut down to harmless characters.
+# The first process of every container. Prints one line of JSON saying what is in force around it and waits for a word: the
+# supervisor says it when it finds the same, from inside and from outside. Then it hands the transcript over and becomes the
+# agent. Reads only the kernel's word on itself; every value it prints is cut down to harmless characters.
 set -fu
 search="$PATH"
 PATH=/usr/bin:/bin
@@ -104,19 +105,53 @@ for space in cgroup ipc mnt net pid uts; do
     spaces="$spaces${spaces:+,}\"$space\":\"$word\""
 done
 
+nodes=""
+set +f
+for node in /dev/* /dev/*/*; do
+    if [ -b "$node" ] || [ -c "$node" ]; then
+        case "$node" in
+        # Terminals: those of this container alone, and it has none.
+        /dev/pts/[0-9]*) continue ;;
+        esac
+        # A link that stands in /dev for one of the others tells nothing new.
+        [ -L "$node" ] && continue
+        plain "${node#/dev/}"
+        nodes="$nodes${nodes:+,}\"$word\""
+    fi
+done
+set -f
+
 first /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes
 memory="$word"
 first /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max
 pids="$word"
+cpu="?"
+if [ -r /sys/fs/cgroup/cpu.max ] && read -r quota period </sys/fs/cgroup/cpu.max; then
+    plain "$quota/$period"
+    cpu="$word"
+else
+    for folder in /sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct; do
+        if [ -r "$folder/cpu.cfs_quota_us" ] && read -r quota <"$folder/cpu.cfs_quota_us" &&
+            read -r period <"$folder/cpu.cfs_period_us"; then
+            plain "$quota/$period"
+            cpu="$word"
+            break
+        fi
+    done
+fi
 plain "$(ulimit -c)"
 core="$word"
 plain "$(ulimit -n)"
 nofile="$word"
 
-printf '{"probe":1,"status":{%s},"mounts":[%s],"devices":[%s],"routes":%s,"names":[%s],"canary":"%s",' \
-    "$status" "$mounts" "$devices" "$routes" "$names" "$canary"
-printf '"places":{%s},"spaces":{%s},"limits":{"memory":"%s","pids":"%s","core":"%s","nofile":"%s"}}\n' \
-    "$places" "$spaces" "$memory" "$pids" "$core" "$nofile"
+printf '{"probe":1,"status":{%s},"mounts":[%s],"devices":[%s],"nodes":[%s],"routes":%s,"names":[%s],"canary":"%s",' \
+    "$status" "$mounts" "$devices" "$nodes" "$routes" "$names" "$canary"
+printf '"places":{%s},"spaces":{%s},"limits":{"memory":"%s","pids":"%s","cpu":"%s","core":"%s","nofile":"%s"}}\n' \
+    "$places" "$spaces" "$memory" "$pids" "$cpu" "$core" "$nofile"
+
+# Nothing of the agent has run yet, and nothing will unless what is in force was found to be what was asked.
+# One byte at a time, so that what follows the word is left for the agent.
+read -r word && [ "$word" = go ] || exit 71
 
 # The transcript of an earlier segment; mounted read-only, the CLI writes on in its own copy.
 set +f

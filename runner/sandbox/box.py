@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from runner.errors import SandboxError
-from runner.model import JsonObject
+from runner.model import Digest, JsonObject
 from runner.sandbox.engine import Attached
 
 #: The largest piece `receive` hands over, whatever the engine's frame.
@@ -37,6 +37,14 @@ class Chunk:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """That a container was found to be what its spec asks, from three sides."""
+
+    spec: Digest
+    unseen: tuple[str, ...]  #: what only root could have looked at from outside
+
+
 class Disposer(Protocol):
     """What ending a container needs of the engine."""
 
@@ -54,12 +62,16 @@ class Disposer(Protocol):
 
 
 class Box:
-    """One container, for one segment attempt (invariant 6). `report` is what its start-up probe said."""
+    """One container, for one segment attempt (invariant 6).
+
+    `report` is what its start-up probe said, `proof` what was found to be in force.
+    """
 
     def __init__(self, engine: Disposer, container_id: str, stream: Attached) -> None:
         """Made by `launch` only."""
         self.container_id = container_id
         self.report: JsonObject = {}
+        self.proof: Proof | None = None
         self._engine, self._stream = engine, stream
         self._frame: tuple[Literal["out", "err"], int] = ("out", 0)
         self._ahead: list[Chunk] = []

@@ -26,6 +26,9 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 
 from runner.errors import SandboxError, SandboxUnavailableError
 from runner.sandbox.host import EngineInfo, parse_info
+from runner.sandbox.looking import look
+from runner.sandbox.outside import Outside
+from runner.sandbox.spec import SandboxSpec
 
 __all__ = ["Attached", "Client", "Engine", "EngineInfo", "ImageInfo"]
 
@@ -160,6 +163,10 @@ class Engine:
         return await self._read(
             "look at the container", lambda client: _absent_as_none(lambda: client.inspect_container(container))
         )
+
+    async def look(self, pid: int, spec: SandboxSpec) -> Outside:
+        """A container's first process as this host sees it; see `looking`."""
+        return await asyncio.to_thread(look, pid, spec)
 
     async def attach(self, container: str) -> Attached:
         """Stdin, stdout and stderr of a container, over a connection of its own that has no time-out (case 102).

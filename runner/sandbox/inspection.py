@@ -12,28 +12,34 @@ from typing import Any
 from runner.sandbox.spec import SandboxSpec, create_kwargs, host_config
 
 #: Options of the engine that a sandbox never has; each must come back empty.
-_EMPTY = (
-    "Binds",
-    "CgroupParent",
-    "DeviceCgroupRules",
-    "DeviceRequests",
-    "Devices",
-    "Dns",
-    "DnsOptions",
-    "DnsSearch",
-    "ExtraHosts",
-    "GroupAdd",
-    "Links",
-    "PortBindings",
-    "PublishAllPorts",
-    "Sysctls",
-    "UsernsMode",
-    "VolumeDriver",
-    "VolumesFrom",
+EMPTY = frozenset(
+    {
+        "Binds",
+        "CgroupParent",
+        "DeviceCgroupRules",
+        "DeviceRequests",
+        "Devices",
+        "Dns",
+        "DnsOptions",
+        "DnsSearch",
+        "ExtraHosts",
+        "GroupAdd",
+        "Links",
+        "PortBindings",
+        "PublishAllPorts",
+        "Sysctls",
+        "UsernsMode",
+        "VolumeDriver",
+        "VolumesFrom",
+    }
 )
-_CONFIG = ("User", "WorkingDir", "Hostname", "Entrypoint", "Cmd", "Tty", "OpenStdin", "StdinOnce", "NetworkDisabled")
-_MASKED = frozenset({"/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"})
-_READ_ONLY = frozenset({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"})
+#: Compared as they were asked; image, environment and labels have a comparison of their own.
+_CONFIG = (
+    *("User", "WorkingDir", "Hostname", "Entrypoint", "Cmd", "Tty", "OpenStdin", "StdinOnce", "NetworkDisabled"),
+    *("AttachStdin", "AttachStdout", "AttachStderr", "StopTimeout"),
+)
+MASKED = frozenset({"/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"})
+READ_ONLY = frozenset({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"})
 _UNORDERED = ("SecurityOpt", "CapDrop")
 
 
@@ -62,7 +68,7 @@ def _config(spec: SandboxSpec, config: Mapping[str, Any], *, image: object) -> l
     if sorted(config.get("Env") or ()) != asked["Env"]:
         found.append("Config.Env")
     labels = _mapping(config.get("Labels"))
-    if any(labels.get(name) != value for name, value in spec.labels.items()):
+    if any(labels.get(name) != value for name, value in asked["Labels"].items()):
         found.append("Config.Labels")
     found.extend(f"Config.{key}" for key in ("Volumes", "ExposedPorts", "Healthcheck", "OnBuild") if config.get(key))
     return found
@@ -70,8 +76,8 @@ def _config(spec: SandboxSpec, config: Mapping[str, Any], *, image: object) -> l
 
 def _host(spec: SandboxSpec, host: Mapping[str, Any]) -> list[str]:
     found = [f"HostConfig.{key}" for key, value in host_config(spec).items() if not _same(key, value, host.get(key))]
-    found.extend(f"HostConfig.{key}" for key in _EMPTY if host.get(key))
-    for key, least in (("MaskedPaths", _MASKED), ("ReadonlyPaths", _READ_ONLY)):
+    found.extend(f"HostConfig.{key}" for key in sorted(EMPTY) if host.get(key))
+    for key, least in (("MaskedPaths", MASKED), ("ReadonlyPaths", READ_ONLY)):
         if not least <= set(host.get(key) or ()):
             found.append(f"HostConfig.{key}")
     return found

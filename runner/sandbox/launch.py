@@ -1,4 +1,4 @@
-"""The launch of one container, in order: create, record, attach, start, compare the engine's word, compare the probe's.
+"""The launch of one container, in order: create, record, attach, start, prove, let the agent begin.
 
 Owns that a container either matches its spec in force or does not exist (invariants 6 and 11, M2, cases 97-99).
 """
@@ -6,35 +6,30 @@ Owns that a container either matches its spec in force or does not exist (invari
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import os
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from runner.errors import SandboxError, SandboxMismatchError, SandboxUnavailableError
+from runner.errors import SandboxError, SandboxUnavailableError
 from runner.model import WORKSPACE, Digest, Limits, RunId
 from runner.resources import sandbox_dir
 from runner.sandbox.box import Box, Disposer, dispose, finish
 from runner.sandbox.engine import Attached, ImageInfo
-from runner.sandbox.inspection import differences
-from runner.sandbox.probe import MAX_REPORT, HostView, discrepancies, parse_report
+from runner.sandbox.proof import GO, Prover, prove
 from runner.sandbox.spec import GATEWAY, HOME, SESSION, Mount, SandboxSpec, create_kwargs
 
 #: Label that every container of ours carries; its value names the state directory whose supervisor owns it.
 STATE_LABEL = "runner.state"
 _LAUNCH_LABEL = "runner.launch"
-REPORT_SECONDS = 30.0
 _SWEEP_SECONDS = 60.0
 _PATH = "/usr/local/bin:/usr/bin:/bin"
-_SPACES = ("ipc", "mnt", "net", "pid", "uts")
 _log = logging.getLogger(__name__)
 
 
-class ContainerEngine(Disposer, Protocol):
+class ContainerEngine(Disposer, Prover, Protocol):
     """What launching needs of the engine."""
 
     async def create(self, body: Mapping[str, Any]) -> str:
@@ -145,7 +140,8 @@ async def launch(engine: ContainerEngine, order: LaunchOrder, *, on_created: Cal
         stream.append(await engine.attach(container))
         box = Box(engine, container, stream[0])
         await engine.start(container)
-        await _prove(engine, spec, box)
+        box.proof = await prove(engine, spec, box)
+        await box.send(GO)
     except BaseException:
         for attached in stream:
             attached.writer.transport.abort()
@@ -169,30 +165,6 @@ async def reap(engine: ContainerEngine, *, owner: str | None, keep: Collection[s
     await asyncio.gather(*(dispose(engine, container) for container in found))
     left = set(await engine.find({STATE_LABEL: owner})) if found else set()
     return tuple(container for container in found if container not in left)
-
-
-async def _prove(engine: ContainerEngine, spec: SandboxSpec, box: Box) -> None:
-    """Both halves of M2; raises on any difference."""
-    facts = await engine.inspect(box.container_id)
-    found = ("the container is gone",) if facts is None else differences(spec, facts)
-    if found:
-        raise _mismatch("the engine applied", found)
-    try:
-        async with asyncio.timeout(REPORT_SECONDS):
-            line = await box.first_line(limit=MAX_REPORT)
-    except TimeoutError as error:
-        raise SandboxError(f"cannot start the container: no report within {REPORT_SECONDS:g} seconds") from error
-    box.report = parse_report(line)
-    if found := discrepancies(spec, box.report, host=await asyncio.to_thread(_host_view, spec)):
-        raise _mismatch("is in force", found)
-
-
-def _mismatch(where: str, found: tuple[str, ...]) -> SandboxMismatchError:
-    return SandboxMismatchError(
-        f"cannot trust the container: what {where} is not what was asked",
-        details="; ".join(found)[:2000],
-        resolution="run `runner doctor`; an engine or kernel that drops a protection cannot host agents",
-    )
 
 
 async def _discard(engine: ContainerEngine, creation: asyncio.Task[str], marker: str) -> None:
@@ -229,15 +201,3 @@ def _real(mounts: Mounts) -> Mounts:
 
 def _with_mounts(order: LaunchOrder, mounts: Mounts) -> LaunchOrder:
     return replace(order, mounts=mounts)
-
-
-def _host_view(spec: SandboxSpec) -> HostView:
-    places = {}
-    for mount in spec.mounts:
-        facts = mount.source.stat()
-        places[str(mount.target)] = f"{facts.st_dev}:{facts.st_ino}"
-    spaces = {}
-    for name in _SPACES:
-        with contextlib.suppress(OSError):
-            spaces[name] = os.readlink(f"/proc/self/ns/{name}").partition("[")[2].rstrip("]")  # noqa: PTH115 - no file
-    return HostView(places=places, spaces=spaces)

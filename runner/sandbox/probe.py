@@ -6,13 +6,14 @@ exactly such a report is a difference too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from runner.digest import MalformedJsonError, parse_strict
 from runner.errors import SandboxMismatchError
 from runner.model import WORKSPACE, JsonObject
+from runner.sandbox.kernel import cpu_is
 from runner.sandbox.spec import HOME, TEMPORARY, SandboxSpec
 
 #: A report is a few KiB; more is not one.
@@ -21,7 +22,11 @@ MAX_REPORT = 64 * 1024
 _ZERO = "0" * 16
 _CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 #: The engine adds it by itself.
-_ADDED_NAMES = frozenset({"HOSTNAME"})
+ADDED_NAMES = frozenset({"HOSTNAME"})
+#: Namespaces that are never the supervisor's own; the user namespace is, where the engine does not remap.
+SPACES = ("cgroup", "ipc", "mnt", "net", "pid", "uts")
+#: Device nodes of every container: what they lead to is the kernel's own and holds nothing of the host.
+_NODES = frozenset({"console", "full", "null", "ptmx", "pts/ptmx", "random", "tty", "urandom", "zero"})
 #: Writable in name only: kernel interfaces, or owned by root, which nobody in the container is.
 _WRITABLE = frozenset(
     {
@@ -37,6 +42,8 @@ _ENGINE_FILES = frozenset({"/etc/resolv.conf", "/etc/hostname", "/etc/hosts", "/
 #: Beneath these the engine mounts masks and the kernel's own file systems.
 _SYSTEM = ("/proc/", "/sys/", "/dev/")
 _SYSTEM_KINDS = frozenset({"proc", "sysfs", "tmpfs", "devpts", "mqueue", "cgroup", "cgroup2"})
+#: Parts of /proc that every kernel has and that are mounted once more, read-only.
+_READ_ONLY = frozenset({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"})
 _SAFE = frozenset({"nosuid", "nodev", "noexec"})
 
 
@@ -72,8 +79,8 @@ def discrepancies(spec: SandboxSpec, report: JsonObject, *, host: HostView) -> t
     """Every difference between what was asked and what is in force; a missing or odd value is one."""
     try:
         return (
-            *_status(spec, report),
-            *_mounts(spec, report),
+            *status_faults(cast("dict[str, list[str]]", report["status"]), uid=spec.uid),
+            *mount_faults(spec, cast("list[tuple[str, str, str]]", report["mounts"])),
             *_surroundings(spec, report),
             *_host_view(spec, report, host=host),
         )
@@ -81,24 +88,28 @@ def discrepancies(spec: SandboxSpec, report: JsonObject, *, host: HostView) -> t
         return ("the report is incomplete",)
 
 
-def _status(spec: SandboxSpec, report: JsonObject) -> list[str]:
-    status = cast("dict[str, list[str]]", report["status"])
-    uid = str(spec.uid)
+def status_faults(status: Mapping[str, list[str]], *, uid: int) -> list[str]:
+    """What is not as asked in the kernel's word on a process, read inside or outside."""
+    words = [str(uid)]
     asked: dict[str, list[str]] = {
-        "Uid": [uid] * 4,
-        "Gid": [uid] * 4,
+        "Uid": words * 4,
+        "Gid": words * 4,
         "NoNewPrivs": ["1"],
         "Seccomp": ["2"],
         **{name: [_ZERO] for name in _CAPABILITIES},
     }
     found = [name for name, value in asked.items() if status.get(name) != value]
-    if not set(status["Groups"]) <= {uid}:
+    # Kernels before 5.9 do not count the filters.
+    if int(status.get("Seccomp_filters", ["1"])[0]) < 1:
+        found.append("Seccomp_filters")
+    if not set(status["Groups"]) <= {*words}:
         found.append("Groups")
     return found
 
 
-def _mounts(spec: SandboxSpec, report: JsonObject) -> list[str]:
-    mounts = cast("list[list[str]]", report["mounts"])
+def mount_faults(spec: SandboxSpec, mounts: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Mounts that were not asked for, lack a flag or are not there exactly once: target, access and kind of each."""
+    mounts = list(mounts)
     asked = {str(mount.target) for mount in spec.mounts}
     scratch = {str(HOME), str(TEMPORARY)}
     found = [
@@ -112,6 +123,8 @@ def _mounts(spec: SandboxSpec, report: JsonObject) -> list[str]:
         for target in sorted({"/", *asked, *scratch})
         if targets.count(target) != 1
     )
+    if spec.shares_kernel:
+        found.extend(f"mount {target} (times 0)" for target in sorted(_READ_ONLY - set(targets)))
     return found
 
 
@@ -138,27 +151,32 @@ def _surroundings(spec: SandboxSpec, report: JsonObject) -> list[str]:
     names = cast("list[str]", report["names"])
     asked = {"memory": str(spec.memory), "pids": str(spec.pids), "core": "0", "nofile": str(spec.nofile)}
     found = [f"limit {name}" for name, value in asked.items() if limits.get(name) != value]
+    if not cpu_is(spec.cpus, _pair(limits["cpu"])):
+        found.append("limit cpu")
+    if not set(cast("list[str]", report["nodes"])) <= _NODES:
+        found.append("device node")
     if not set(cast("list[str]", report["devices"])) <= {"lo"}:
         found.append("network device")
     if report["routes"] not in {0, -1}:
         found.append("route")
-    if set(names) - _ADDED_NAMES != set(spec.environment) or len(names) != len(set(names)):
+    if set(names) - ADDED_NAMES != set(spec.environment) or len(names) != len(set(names)):
         found.append("environment")
     if report["canary"] != "refused":
         found.append("seccomp list")
     return found
 
 
+def _pair(text: str) -> tuple[str, str] | None:
+    quota, slash, period = text.partition("/")
+    return (quota, period) if slash else None
+
+
 def _host_view(spec: SandboxSpec, report: JsonObject, *, host: HostView) -> list[str]:
     places = cast("dict[str, str]", report["places"])
     spaces = cast("dict[str, str]", report["spaces"])
-    found = [
-        f"namespace {name}"
-        for name in ("ipc", "mnt", "net", "pid", "uts")
-        if not spaces[name].isdigit() or spaces[name] == host.spaces.get(name)
-    ]
+    found = [f"namespace {name}" for name in SPACES if not spaces[name].isdigit() or spaces[name] == host.spaces.get(name)]
     # Another runtime has a kernel, and so device numbers, of its own.
-    if spec.runtime is None:
+    if spec.shares_kernel:
         found.extend(f"place {target}" for target, place in host.places.items() if places.get(target) != place)
         if str(WORKSPACE) not in host.places:
             found.append(f"place {WORKSPACE}")

@@ -25,9 +25,18 @@ GATEWAY = PurePosixPath("/run/gateway")
 SESSION = PurePosixPath("/run/session")
 HOME = PurePosixPath("/home/agent")
 TEMPORARY = PurePosixPath("/tmp")  # noqa: S108 - the container's own, a sized tmpfs
+SHARED = "/dev/shm"  # noqa: S108 - likewise
+#: Files that fit a scratch, whatever their size.
+INODES = 16384
 PROBE = ("/bin/sh", "/usr/local/lib/runner/probe.sh")
 HOSTNAME = "sandbox"
+#: Label with the digest of what a container was asked to be; read back with the rest.
+SPEC_LABEL = "runner.spec"
+#: Under memory pressure the kernel ends an agent before it ends anything of the host.
+OOM_SCORE = 500
 
+#: Runtimes whose containers run on the host's own kernel, which can then be asked about them; None is the engine's default.
+_SHARING = frozenset({None, "runc", "crun"})
 _TARGETS = (WORKSPACE, GATEWAY, SESSION)
 _MIB = 1024 * 1024
 _IMAGE = re.compile(r"sha256:[0-9a-f]{64}")
@@ -96,12 +105,17 @@ class SandboxSpec:
         }
         return digest_json("runner.sandbox.v1", fields)
 
+    @property
+    def shares_kernel(self) -> bool:
+        """Whether the host's kernel knows the container's processes, mounts and devices as its own."""
+        return self.runtime in _SHARING
+
     def tmpfs(self) -> dict[str, str]:
         """The only places that can be written, and their mount options."""
         flags = "rw,noexec,nosuid,nodev"
         return {
-            str(HOME): f"{flags},size={self.home_bytes},nr_inodes=16384,uid={self.uid},gid={self.uid},mode=0700",
-            str(TEMPORARY): f"{flags},size={self.temporary_bytes},nr_inodes=16384,mode=1777",
+            str(HOME): f"{flags},size={self.home_bytes},nr_inodes={INODES},uid={self.uid},gid={self.uid},mode=0700",
+            str(TEMPORARY): f"{flags},size={self.temporary_bytes},nr_inodes={INODES},mode=1777",
         }
 
 
@@ -115,7 +129,7 @@ def create_kwargs(spec: SandboxSpec) -> dict[str, Any]:
         "User": f"{spec.uid}:{spec.uid}",
         "WorkingDir": str(spec.workdir),
         "Hostname": HOSTNAME,
-        "Labels": dict(spec.labels),
+        "Labels": {**spec.labels, SPEC_LABEL: spec.digest()},
         "Tty": False,
         "OpenStdin": True,
         "StdinOnce": True,
@@ -150,7 +164,7 @@ def host_config(spec: SandboxSpec) -> dict[str, Any]:
         "NanoCpus": int(spec.cpus * 1_000_000_000),
         "PidsLimit": spec.pids,
         "OomKillDisable": False,
-        "OomScoreAdj": 500,
+        "OomScoreAdj": OOM_SCORE,
         "ShmSize": spec.shared_bytes,
         "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}, {"Name": "nofile", "Soft": spec.nofile, "Hard": spec.nofile}],
         "Tmpfs": spec.tmpfs(),

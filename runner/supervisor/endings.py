@@ -8,8 +8,9 @@ from enum import Enum
 from runner import approvals
 from runner.approvals import Approver
 from runner.lifecycle import ApprovalEvent, RunEvent
-from runner.model import Attempt
-from runner.store import Connection, RunRow, pausing, runs, segments
+from runner.model import Attempt, Json
+from runner.sandbox.box import Proof
+from runner.store import Connection, RunRow, audit, pausing, runs, segments
 from runner.supervisor.progress import Clock, Enqueue, advance
 
 
@@ -34,6 +35,7 @@ class End:
     reason: str = ""
     by: Approver | None = None  #: who ended it, if a person did
     reply: str | None = None
+    mismatch: bool = False  #: its container was not, or did not stay, what it was asked to be
 
 
 _EVENTS = {
@@ -58,9 +60,20 @@ class Endings:
             return None
         return runs.move(conn, attempt.run, RunEvent.CLAIM, now=self._clock(), segment=attempt.segment, attempt=attempt.number)
 
-    def started(self, conn: Connection, attempt: Attempt) -> RunRow | None:
-        """Its container is proven and runs; None when the run is no longer this attempt's."""
-        return runs.move(conn, attempt.run, RunEvent.START, now=self._clock(), segment=attempt.segment, attempt=attempt.number)
+    def started(self, conn: Connection, attempt: Attempt, proof: Proof | None = None) -> RunRow | None:
+        """Its container is proven and runs; None when the run is no longer this attempt's.
+
+        Args:
+            conn: The transaction.
+            attempt: Whose container it is.
+            proof: What was found to be in force; goes on record with the attempt (M2).
+        """
+        now = self._clock()
+        row = runs.move(conn, attempt.run, RunEvent.START, now=now, segment=attempt.segment, attempt=attempt.number)
+        if row is not None and proof is not None:
+            facts: dict[str, Json] = {"spec": proof.spec, "unseen": list(proof.unseen)}
+            audit.append(conn, time=now, event="sandbox.prove", subject=attempt.run, data=_which(attempt) | facts)
+        return row
 
     def record_in(self, conn: Connection, attempt: Attempt, end: End) -> RunRow | None:
         """Put an end on record; None, and nothing changed, when the run is no longer this attempt's."""
@@ -78,6 +91,10 @@ class Endings:
             reply=end.reply,
             by=end.by,
         )
+        if end.mismatch:
+            audit.append(
+                conn, time=now, event="sandbox.mismatch", subject=attempt.run, data=_which(attempt) | {"found": reason or ""}
+            )
         if row is None:
             return None
         if end.ending is Ending.PARK and end.wait:
@@ -87,3 +104,7 @@ class Endings:
         why = "its run has ended" if end.ending is Ending.REPLY else f"its run was ended: {end.ending.value}"
         approvals.end_for_run(conn, row.id, event=ApprovalEvent.CANCEL, reason=why, now=now)
         return row
+
+
+def _which(attempt: Attempt) -> dict[str, Json]:
+    return {"segment": attempt.segment, "attempt": attempt.number}

@@ -117,7 +117,7 @@ class Conductor:
             away = Ending.PARK if attempt.segment > 0 else Ending.FAIL
             end = End(ending=away, reason=error.diagnostics(), wait=True)
         except RunnerError as error:
-            end = End(ending=Ending.FAIL, reason=error.diagnostics())
+            end = End(ending=Ending.FAIL, reason=error.diagnostics(), mismatch=isinstance(error, SandboxMismatchError))
         except Exception:  # noqa: BLE001 -- the supervisor's edge, one of the two
             _log.exception("attempt %s broke off", attempt)
             end = End(ending=Ending.FAIL, reason="the supervisor met a fault of its own; its log has the details")
@@ -183,7 +183,7 @@ class Conductor:
             await gateway.start()
             try:
                 async with self._box(facts, image, folder=folder, resumed=restored is not None) as box:
-                    if await around.store.call(around.endings.started, facts.attempt) is None:
+                    if await around.store.call(around.endings.started, facts.attempt, box.proof) is None:
                         return End(ending=Ending.CANCEL, reason="stopped while it was starting")
                     segment.proven = True
                     around.changes.ring()

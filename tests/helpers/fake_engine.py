@@ -18,6 +18,11 @@ from typing import Any
 from runner.errors import SandboxError
 from runner.model import Digest, Json, JsonObject
 from runner.sandbox.engine import Attached, ImageInfo
+from runner.sandbox.kernel import MountLine
+from runner.sandbox.outside import Limits, Outside, Place
+from runner.sandbox.probe import SPACES
+from runner.sandbox.proof import GO
+from runner.sandbox.spec import HOME, INODES, OOM_SCORE, SHARED, TEMPORARY, SandboxSpec, create_kwargs
 
 FAKE_IMAGE = ImageInfo(
     id="sha256:" + "1" * 64,
@@ -26,6 +31,7 @@ FAKE_IMAGE = ImageInfo(
     size=1,
     cli_version="0.0.0",
     base="fake",
+    definitions="{}",
 )
 Behaviour = Callable[["FakeContainer"], Awaitable[None]]
 
@@ -95,6 +101,7 @@ class FakeEngine:
         self.pauses: dict[str, asyncio.Event] = {}
         self.tamper: Callable[[dict[str, Any]], None] = lambda _: None
         self.tamper_report: Callable[[JsonObject], None] = lambda _: None
+        self.tamper_look: Callable[[Outside], Outside] = lambda seen: seen
         self._made = 0
 
     async def create(self, body: Mapping[str, Any]) -> str:
@@ -127,8 +134,14 @@ class FakeEngine:
         if held is None:
             return None
         described = describe(held)
+        described["State"]["Pid"] = list(self.containers).index(container) + 1
         self.tamper(described)
         return described
+
+    async def look(self, pid: int, spec: SandboxSpec) -> Outside:
+        """What a host would see of a container that is what its body asks."""
+        await self._step("look")
+        return self.tamper_look(a_look(list(self.containers)[pid - 1], spec))
 
     async def kill(self, container: str) -> None:
         """Stop it."""
@@ -168,6 +181,9 @@ class FakeEngine:
         self.tamper_report(report)
         try:
             await held.out(json.dumps(report).encode() + b"\n")
+            if held.reader is None or await held.reader.readline() != GO:
+                held.end(71)
+                return
             await self.behaviour(held)
         except OSError:
             held.end(141)
@@ -193,14 +209,14 @@ def describe(held: FakeContainer) -> dict[str, Any]:
         "State": {"Status": held.status, "Running": held.status == "running", "ExitCode": held.exit_code},
         "AppArmorProfile": "",
         "ExecIDs": None,
-        "Config": {**body, "Volumes": None},
+        "Config": {"Volumes": None, **body},
         "HostConfig": {
             "Runtime": "runc",
-            **host,
             "MaskedPaths": ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"],
             "ReadonlyPaths": ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"],
             "Binds": None,
             "Devices": None,
+            **host,
         },
         "Mounts": [
             {"Type": "bind", "Source": mount["Source"], "Destination": mount["Target"], "RW": not mount["ReadOnly"]}
@@ -221,6 +237,8 @@ def a_report(body: Mapping[str, Any]) -> JsonObject:
         places[mount["Target"]] = f"{facts.st_dev}:{facts.st_ino}"
     mounts: list[Json] = [["/", "ro", "overlay"], ["/proc", "rw,nosuid,nodev,noexec", "proc"], ["/dev", "rw,nosuid", "tmpfs"]]
     mounts += [["/sys", "ro,nosuid,nodev,noexec", "sysfs"], ["/proc/keys", "rw,nosuid", "tmpfs"]]
+    mounts += [[f"/proc/{name}", "ro,nosuid,nodev,noexec", "proc"] for name in ("bus", "fs", "irq", "sys")]
+    mounts += [["/dev/shm", "rw,nosuid,nodev,noexec", "tmpfs"]]
     mounts += [[target, "rw,nosuid,nodev,noexec", "tmpfs"] for target in host["Tmpfs"]]
     mounts += [[mount["Target"], "ro", "ext4"] for mount in host["Mounts"]]
     names: list[Json] = [entry.split("=")[0] for entry in body["Env"]]
@@ -237,13 +255,59 @@ def a_report(body: Mapping[str, Any]) -> JsonObject:
         },
         "mounts": mounts,
         "devices": ["lo"],
+        "nodes": ["null", "zero"],
         "routes": 0,
         "names": [*names, "HOSTNAME"],
         "canary": "refused",
         "places": places,
-        "spaces": {name: "1" for name in ("cgroup", "ipc", "mnt", "net", "pid", "uts")},
-        "limits": {"memory": str(host["Memory"]), "pids": str(host["PidsLimit"]), "core": "0", "nofile": "4096"},
+        "spaces": {name: "1" for name in SPACES},
+        "limits": {
+            "memory": str(host["Memory"]),
+            "pids": str(host["PidsLimit"]),
+            "cpu": f"{host['NanoCpus'] // 10_000}/100000",
+            "core": "0",
+            "nofile": "4096",
+        },
     }
+
+
+def a_look(container: str, spec: SandboxSpec) -> Outside:
+    """What the host sees of a container that is what its spec asks."""
+    report: Any = a_report(create_kwargs(spec))
+    places = {str(mount.target): ("8:1", str(mount.source)) for mount in spec.mounts}
+    sizes = {str(HOME): spec.home_bytes, str(TEMPORARY): spec.temporary_bytes, SHARED: spec.shared_bytes}
+    mounts = [
+        MountLine(
+            device=places.get(target, ("0:1", "/"))[0],
+            root=places.get(target, ("0:1", "/"))[1],
+            target=target,
+            access=access,
+            kind=kind,
+            options=frozenset({f"size={sizes[target] // 1024}k", f"nr_inodes={INODES}"} if target in sizes else ()),
+        )
+        for target, access, kind in report["mounts"]
+    ]
+    return Outside(
+        status=report["status"],
+        id=spec.uid,
+        mounts=tuple(mounts),
+        places={name: Place(at=at, source=report["places"][name], seen=report["places"][name]) for name, at in places.items()},
+        guarded=frozenset({"/proc/keys", "/proc/sys"}),
+        devices=frozenset({"lo"}),
+        groups=frozenset({f"/docker/{container}"}),
+        limits=Limits(
+            memory=str(spec.memory),
+            swap=str(spec.memory),
+            pids=str(spec.pids),
+            cpu=(str(int(spec.cpus * 100_000)), "100000"),
+            rules=("c *:* m", "c 1:3 rwm"),
+        ),
+        resources={"Max core file size": ("0", "0"), "Max open files": (str(spec.nofile), str(spec.nofile))},
+        oom=str(OOM_SCORE),
+        names=frozenset({*spec.environment, "HOSTNAME"}),
+        spaces={name: (f"{name}:[1]", f"{name}:[2]") for name in SPACES},
+        label=None,
+    )
 
 
 def a_digest(symbol: str = "0") -> Digest:

@@ -5,23 +5,41 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
 
+from campaigns.wall import Weakened
 from runner.errors import SandboxError, SandboxMismatchError
 from runner.sandbox.launch import launch
+from tests.helpers.fake_engine import FakeContainer, describe
 from tests.helpers.sandbox_fixtures import OWNER, an_order
 from tests.integration.sandbox.inside import listen, nobody
-from tests.integration.sandbox.test_mutations import Weakened
 
 pytestmark = pytest.mark.docker
+
+
+class Lying(Weakened):
+    """An engine that creates another container than was asked for, and describes the one that was."""
+
+    asked: dict
+
+    async def create(self, body):
+        self.asked = deepcopy(dict(body))
+        return await super().create(body)
+
+    async def inspect(self, container):
+        facts = await super().inspect(container)
+        if facts is None:
+            return None
+        return {**describe(FakeContainer(id=container, body=self.asked)), "State": facts["State"]}
 
 
 def fails(engine, order, *, weaken: Callable[[dict], None] = lambda _: None, kind: type[Exception] = SandboxError) -> str:
     async def run() -> str:
         with pytest.raises(kind) as caught:
-            await launch(Weakened(engine, weaken, lying=True), order, on_created=nobody)
+            await launch(Lying(engine, weaken), order, on_created=nobody)
         assert await engine.find({"runner.state": OWNER}) == ()
         return str(caught.value)
 
@@ -48,7 +66,7 @@ def test_an_image_without_the_probe_is_not_trusted(engine, sandbox_image, tmp_pa
 
 
 def test_a_probe_that_never_speaks_is_given_up(engine, sandbox_image, tmp_path, monkeypatch):
-    monkeypatch.setattr("runner.sandbox.launch.REPORT_SECONDS", 1.0)
+    monkeypatch.setattr("runner.sandbox.proof.REPORT_SECONDS", 1.0)
     order = an_order(tmp_path, sandbox_image)
     assert "no report within" in fails(
         engine, order, weaken=lambda body: body.update(Entrypoint=["/bin/sleep", "1000"], Cmd=[])

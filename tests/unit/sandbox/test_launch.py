@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from runner.errors import SandboxError, SandboxMismatchError, SandboxUnavailableError
 from runner.model import Limits
 from runner.sandbox import box as box_module
-from runner.sandbox import launch as launch_module
+from runner.sandbox import proof as proof_module
 from runner.sandbox.box import Box, Chunk
 from runner.sandbox.launch import Mounts, launch, reap
 from tests.helpers.fake_engine import FAKE_IMAGE, FakeContainer, FakeEngine
@@ -37,7 +38,7 @@ def test_the_steps_come_in_their_order_and_the_row_is_written_before_the_start(t
         return box
 
     box = asyncio.run(run())
-    assert engine.calls == ["create", "row", "attach", "start", "inspect", "remove", "inspect"]
+    assert engine.calls == ["create", "row", "attach", "start", "inspect", "look", "remove", "inspect"]
     assert box.report["probe"] == 1
     assert engine.containers == {}
 
@@ -53,6 +54,7 @@ def test_the_container_is_labelled_for_its_owner_and_its_attempt(tmp_path):
 
     labels = asyncio.run(run())
     assert len(labels.pop("runner.launch")) == 32
+    assert labels.pop("runner.spec").startswith("sha256:")
     assert labels == {
         "runner.state": OWNER,
         "runner.run": "r_0000000000000000",
@@ -63,7 +65,7 @@ def test_the_container_is_labelled_for_its_owner_and_its_attempt(tmp_path):
     }
 
 
-@pytest.mark.parametrize("step", ["create", "attach", "start", "inspect"])
+@pytest.mark.parametrize("step", ["create", "attach", "start", "inspect", "look"])
 @pytest.mark.parametrize("kind", [SandboxError, SandboxUnavailableError])
 def test_a_failure_at_any_step_leaves_no_container(tmp_path, step, kind):
     """Case 98."""
@@ -113,7 +115,7 @@ def test_a_create_whose_answer_is_lost_is_swept_by_its_label(tmp_path):
     assert engine.containers == {}
 
 
-@pytest.mark.parametrize("step", ["create", "attach", "start", "inspect", "row", "report"])
+@pytest.mark.parametrize("step", ["create", "attach", "start", "inspect", "look", "row", "report"])
 def test_a_launch_cancelled_at_any_step_leaves_no_container(tmp_path, step):  # noqa: C901 - one step each
     """Case 95: also a create that completes only after the cancellation."""
 
@@ -160,7 +162,7 @@ def test_what_the_engine_did_not_apply_kills_the_container(tmp_path):
     async def run() -> None:
         with pytest.raises(SandboxMismatchError) as caught:
             await launch(engine, an_order(tmp_path, FAKE_IMAGE), on_created=nobody)
-        assert caught.value.details == "HostConfig.ReadonlyRootfs"
+        assert caught.value.details == "engine: HostConfig.ReadonlyRootfs"
 
     asyncio.run(run())
     assert engine.containers == {}
@@ -173,14 +175,62 @@ def test_what_is_not_in_force_kills_the_container(tmp_path):
     async def run() -> None:
         with pytest.raises(SandboxMismatchError) as caught:
             await launch(engine, an_order(tmp_path, FAKE_IMAGE), on_created=nobody)
-        assert caught.value.details == "network device; route"
+        assert caught.value.details == "inside: network device; inside: route"
 
     asyncio.run(run())
     assert engine.containers == {}
 
 
+def test_what_the_host_sees_otherwise_kills_the_container(tmp_path):
+    """M2: the supervisor's own look, when engine and container agree with what was asked."""
+    engine = FakeEngine()
+    engine.tamper_look = lambda seen: replace(seen, devices=frozenset({"lo", "eth0"}))
+
+    async def run() -> None:
+        with pytest.raises(SandboxMismatchError) as caught:
+            await launch(engine, an_order(tmp_path, FAKE_IMAGE), on_created=nobody)
+        assert caught.value.details == "host: network device"
+
+    asyncio.run(run())
+    assert engine.containers == {}
+
+
+def test_nothing_of_the_agent_runs_before_it_is_proven(tmp_path):
+    """M2: the first process waits for the word, and a difference means that it is never said."""
+    ran: list[str] = []
+
+    async def agent(container: FakeContainer) -> None:
+        ran.append(container.id)
+
+    engine = FakeEngine(behaviour=agent)
+    engine.tamper_look = lambda seen: replace(seen, oom="0")
+
+    async def run() -> None:
+        with pytest.raises(SandboxMismatchError):
+            await launch(engine, an_order(tmp_path, FAKE_IMAGE), on_created=nobody)
+        engine.tamper_look = lambda seen: seen
+        box = await launch(engine, an_order(tmp_path, FAKE_IMAGE), on_created=nobody)
+        assert await box.receive() is None
+        await box.destroy()
+
+    asyncio.run(run())
+    assert len(ran) == 1
+
+
+def test_the_proof_carries_the_digest_that_is_on_the_container(tmp_path):
+    engine = FakeEngine()
+
+    async def run() -> None:
+        box = await launch(engine, an_order(tmp_path, FAKE_IMAGE), on_created=nobody)
+        assert box.proof is not None
+        assert engine.containers[box.container_id].body["Labels"]["runner.spec"] == box.proof.spec
+        await box.destroy()
+
+    asyncio.run(run())
+
+
 def test_a_container_that_never_reports_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(launch_module, "REPORT_SECONDS", 0.05)
+    monkeypatch.setattr(proof_module, "REPORT_SECONDS", 0.05)
 
     class Mute(FakeEngine):
         async def _run(self, held: FakeContainer) -> None:

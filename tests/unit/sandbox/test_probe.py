@@ -11,7 +11,7 @@ import pytest
 
 from runner.errors import SandboxMismatchError
 from runner.model import WORKSPACE
-from runner.sandbox.probe import HostView, discrepancies, parse_report
+from runner.sandbox.probe import SPACES, HostView, discrepancies, parse_report
 from runner.sandbox.spec import GATEWAY, Mount, SandboxSpec, create_kwargs
 from tests.helpers.fake_engine import a_report
 from tests.unit.sandbox.cases import a_spec
@@ -28,7 +28,7 @@ def spec(tmp_path: Path) -> SandboxSpec:
 
 def host_view(report: dict[str, Any]) -> HostView:
     places = {name: place for name, place in report["places"].items() if place != "?"}
-    return HostView(places=places, spaces={name: "2" for name in ("ipc", "mnt", "net", "pid", "uts")})
+    return HostView(places=places, spaces=dict.fromkeys(SPACES, "2"))
 
 
 def status(**changes: Any) -> Callable[[dict[str, Any]], None]:
@@ -82,6 +82,12 @@ CHANGES: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("limit pids", limit(pids="max")),
     ("limit core", limit(core="unlimited")),
     ("limit nofile", limit(nofile="1048576")),
+    ("limit cpu", limit(cpu="-1/100000")),
+    ("limit cpu", limit(cpu="max/100000")),
+    ("limit cpu", limit(cpu="?")),
+    ("device node", lambda report: report["nodes"].append("kvm")),
+    ("Seccomp_filters", status(Seccomp_filters=["0"])),
+    ("namespace cgroup", lambda report: report["spaces"].update(cgroup="2")),
     ("namespace net", lambda report: report["spaces"].update(net="2")),
     ("namespace pid", lambda report: report["spaces"].update(pid="?")),
     ("place /workspace", lambda report: report["places"].update({"/workspace": "1:2"})),
@@ -102,7 +108,9 @@ def test_each_thing_not_in_force_is_named(spec, what, change):
     assert discrepancies(spec, report, host=view) == (what,)
 
 
-@pytest.mark.parametrize("missing", ["status", "mounts", "devices", "routes", "names", "canary", "places", "spaces", "limits"])
+@pytest.mark.parametrize(
+    "missing", ["status", "mounts", "devices", "nodes", "routes", "names", "canary", "places", "spaces", "limits"]
+)
 def test_a_report_that_leaves_something_out_is_refused(spec, missing):
     report = a_report(create_kwargs(spec))
     view = host_view(report)
@@ -111,7 +119,9 @@ def test_a_report_that_leaves_something_out_is_refused(spec, missing):
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [1], [["/"]], {"a": 1}])
-@pytest.mark.parametrize("key", ["status", "mounts", "devices", "routes", "names", "canary", "places", "spaces", "limits"])
+@pytest.mark.parametrize(
+    "key", ["status", "mounts", "devices", "nodes", "routes", "names", "canary", "places", "spaces", "limits"]
+)
 def test_a_value_of_another_shape_is_a_discrepancy_and_no_crash(spec, key, value):
     report = a_report(create_kwargs(spec))
     view = host_view(report)

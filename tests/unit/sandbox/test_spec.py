@@ -76,7 +76,7 @@ def test_what_is_asked_of_the_engine():
         "User": "10007:10007",
         "WorkingDir": "/workspace",
         "Hostname": "sandbox",
-        "Labels": {"runner.state": "s"},
+        "Labels": {"runner.state": "s", "runner.spec": a_spec().digest()},
         "Tty": False,
         "OpenStdin": True,
         "StdinOnce": True,

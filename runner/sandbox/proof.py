@@ -1,0 +1,98 @@
+"""The proof that a started container is what its spec asks, from three sides: the engine's answer, its own, the host's (M2).
+
+Owns that nothing of the agent runs before all three agree: the container's first process waits for a word until then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from runner.errors import SandboxError, SandboxMismatchError
+from runner.sandbox.box import Box, Proof
+from runner.sandbox.inspection import differences
+from runner.sandbox.outside import Outside, outside_faults
+from runner.sandbox.probe import MAX_REPORT, SPACES, HostView, discrepancies, parse_report
+from runner.sandbox.spec import SandboxSpec
+
+REPORT_SECONDS = 30.0
+#: The word that the start-up probe waits for.
+GO = b"go\n"
+#: Who sees a difference, in the words of an error's details and of the wall's table.
+ENGINE, INSIDE, OUTSIDE = "engine", "inside", "host"
+
+
+class Prover(Protocol):
+    """What proving needs of the engine."""
+
+    async def inspect(self, container: str) -> dict[str, Any] | None:
+        """See Engine."""
+        ...
+
+    async def look(self, pid: int, spec: SandboxSpec) -> Outside:
+        """See Engine."""
+        ...
+
+
+async def prove(engine: Prover, spec: SandboxSpec, box: Box) -> Proof:
+    """Hold a started container against its spec.
+
+    Raises:
+        SandboxMismatchError: Somebody sees a difference; the details say who and which, as "inside: CapBnd; host: CapBnd".
+        SandboxError: It does not report.
+    """
+    facts = await engine.inspect(box.container_id)
+    found = {ENGINE: ("the container is gone",) if facts is None else differences(spec, facts)}
+    try:
+        await _report(box)
+    except SandboxError:
+        # One that is not what was asked may well be unable to report; that is the lesser news.
+        if found[ENGINE]:
+            raise _mismatch(found) from None
+        raise
+    found[INSIDE] = discrepancies(spec, box.report, host=await asyncio.to_thread(_host_view, spec))
+    seen = await _outside(engine, spec, facts or {})
+    found[OUTSIDE] = () if seen is None else outside_faults(spec, seen, container=box.container_id)
+    if any(found.values()):
+        raise _mismatch(found)
+    return Proof(spec=spec.digest(), unseen=("a kernel of its own",) if seen is None else seen.unseen)
+
+
+async def _report(box: Box) -> None:
+    try:
+        async with asyncio.timeout(REPORT_SECONDS):
+            line = await box.first_line(limit=MAX_REPORT)
+    except TimeoutError as error:
+        raise SandboxError(f"cannot start the container: no report within {REPORT_SECONDS:g} seconds") from error
+    box.report = parse_report(line)
+
+
+async def _outside(engine: Prover, spec: SandboxSpec, facts: Mapping[str, Any]) -> Outside | None:
+    """None for a runtime with a kernel of its own: what this host's kernel says of its processes is not the agent's world."""
+    if not spec.shares_kernel:
+        return None
+    return await engine.look(int((facts.get("State") or {}).get("Pid") or 0), spec)
+
+
+def _mismatch(found: Mapping[str, tuple[str, ...]]) -> SandboxMismatchError:
+    said = [f"{who}: {what}" for who, differing in found.items() for what in differing]
+    return SandboxMismatchError(
+        "cannot trust the container: what is in force is not what was asked",
+        details="; ".join(said)[:4000],
+        resolution="run `runner doctor`; an engine or kernel that drops a protection cannot host agents",
+    )
+
+
+def _host_view(spec: SandboxSpec) -> HostView:
+    places = {}
+    for mount in spec.mounts:
+        facts = mount.source.stat()
+        places[str(mount.target)] = f"{facts.st_dev}:{facts.st_ino}"
+    spaces = {}
+    for name in SPACES:
+        with contextlib.suppress(OSError):
+            spaces[name] = os.readlink(f"/proc/self/ns/{name}").partition("[")[2].rstrip("]")  # noqa: PTH115 - no file
+    return HostView(places=places, spaces=spaces)
