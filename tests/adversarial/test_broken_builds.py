@@ -70,6 +70,16 @@ async def a_denied_target_and_a_later_yes(world: World) -> None:
     assert (await world.approve(other)).state is _S.DONE
 
 
+async def several_at_once(world: World) -> None:
+    """D4: all in one transaction, then each by itself."""
+    _, waiting = await held(world, *(write(f"{name}.txt") for name in "abc"))
+    with world.store.begin() as conn:
+        pairs = [(one.id, one.approval_digest) for one in waiting]
+        approvals.approve_all(conn, pairs, who=ANNA, reason=None, now=world.now)
+    for one in waiting:
+        assert (await world.effects.carry_out(one.id)).state is _S.DONE
+
+
 async def every_end_of_a_doubt(world: World) -> None:
     """Killed inside the effect: found done, found undone and done then, in doubt and settled both ways."""
     row = world.a_running()
@@ -89,7 +99,7 @@ async def every_end_of_a_doubt(world: World) -> None:
     await world.effects.settle(never.id, happened=False, who=ANNA, reason=None)
 
 
-@pytest.mark.parametrize("scene", [every_ordinary_end, a_denied_target_and_a_later_yes, every_end_of_a_doubt])
+@pytest.mark.parametrize("scene", [every_ordinary_end, a_denied_target_and_a_later_yes, several_at_once, every_end_of_a_doubt])
 def test_what_is_recorded_passes_the_judge(tmp_path: Path, scene: Scene) -> None:
     """A4."""
     found = judged(tmp_path, scene)

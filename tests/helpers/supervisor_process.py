@@ -57,6 +57,7 @@ class SupervisorProcess:
     home: Path
     environment: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
+    command: Sequence[str] = ("runner", "serve")  #: the module that is the supervisor, and its arguments
 
     def __post_init__(self) -> None:
         """Make the folders and an empty script."""
@@ -94,7 +95,7 @@ class SupervisorProcess:
         said = len(self.log)
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "runner", "serve"], env=self.variables, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+                [sys.executable, "-m", *self.command], env=self.variables, stdout=log, stderr=log, stdin=subprocess.DEVNULL
             )
         process = self.process
 
