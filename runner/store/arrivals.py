@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, func, select
-from sqlalchemy.exc import IntegrityError
 
 from runner.model import CaptureId
 from runner.store.schema_contacts import arrivals, nonces
@@ -48,9 +47,8 @@ def since(conn: Connection, fingerprint: str, when: float) -> tuple[int, float |
 def claim_nonce(conn: Connection, fingerprint: str, nonce: str, *, expires: float, now: float) -> bool:
     """Use a nonce up; False when it was used before. Those that no request could carry any more are forgotten."""
     conn.execute(delete(nonces).where(nonces.c.expires < now))
-    try:
-        with conn.begin_nested():
-            conn.execute(nonces.insert().values(fingerprint=fingerprint, nonce=nonce, expires=expires))
-    except IntegrityError:
+    where = (nonces.c.fingerprint == fingerprint, nonces.c.nonce == nonce)
+    if conn.execute(select(nonces.c.nonce).where(*where)).first() is not None:
         return False
+    conn.execute(nonces.insert().values(fingerprint=fingerprint, nonce=nonce, expires=expires))
     return True
