@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from runner.sandbox.image import LATEST
 from tests.helpers.own_engine import OwnEngine, own_engine
+from tests.helpers.small_disk import SmallDisk, small_disk
 from tests.helpers.supervisor_process import SupervisorProcess, eventually, text, write
 
 pytestmark = pytest.mark.docker
@@ -96,18 +98,15 @@ def test_a_vanished_directory_fails_the_effect_and_the_run_with_the_reason(super
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 4 MiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], check=True)
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """A file system of 4 MiB for an agent's directory."""
+    with small_disk(tmp_path / "disk") as found:
+        yield found
 
 
-def test_a_full_disk_fails_the_effect_and_leaves_the_file_as_it_was(supervisor: SupervisorProcess, small_disk: Path) -> None:
+def test_a_full_disk_fails_the_effect_and_leaves_the_file_as_it_was(supervisor: SupervisorProcess, disk: SmallDisk) -> None:
     """B9, L7: ENOSPC during an effect: the old file stays, the outcome says so, the run goes on."""
-    agent = small_disk / "agent"
+    agent = disk.folder / "agent"
     agent.mkdir()
     (agent / "a.txt").write_text("before")
     supervisor.cwd = agent
@@ -116,12 +115,33 @@ def test_a_full_disk_fails_the_effect_and_leaves_the_file_as_it_was(supervisor: 
     supervisor.publish()
     run = supervisor.send()
     supervisor.until(run, "held")
-    filler = subprocess.run(["dd", "if=/dev/zero", f"of={small_disk}/filler", "bs=4k"], capture_output=True, check=False)
-    assert b"No space" in filler.stderr
     (waiting,) = supervisor.queue(run)
-    done = supervisor.approve(waiting)
+    with disk.full():
+        done = supervisor.approve(waiting)
     assert done.returncode == 1, done
     assert (agent / "a.txt").read_text() == "before"
     assert [path.name for path in agent.iterdir()] == ["a.txt"]
     ended = supervisor.until(run, "replied", "failed")
     assert ended["calls"][0]["outcome"].startswith("Failed"), ended
+
+
+def test_a_full_disk_beneath_the_database_releases_nothing_until_it_has_room(
+    supervisor: SupervisorProcess, tmp_path: Path
+) -> None:
+    """A3, L7: the whole supervisor on it; exit code 9, and the same yes works later."""
+    with small_disk(tmp_path / "state disk", size="64m") as disk:
+        supervisor.state = disk.folder / "state"
+        run = parked(supervisor)
+        (waiting,) = supervisor.queue(run)
+        # What the log has room for would still be taken.
+        with closing(sqlite3.connect(supervisor.state / "runner.db")) as raw:
+            eventually(lambda: None if raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] else True, "an empty log")
+        with disk.full():
+            refused = supervisor.approve(waiting)
+            assert (refused.returncode, "disk is full" in refused.stderr) == (9, True), refused
+            assert not (supervisor.cwd / "a.txt").exists()
+        assert [row["id"] for row in supervisor.queue(run)] == [waiting["id"]]
+        assert supervisor.approve(waiting).returncode == 0
+        assert supervisor.until(run, "replied", "failed")["reply"] == "All done."
+        assert (supervisor.cwd / "a.txt").read_text() == "A"
+        supervisor.stop()
