@@ -19,6 +19,7 @@ from runner.api.ingress_server import open_ingress
 from runner.api.server import ControlServer
 from runner.api.tripwire import signs
 from runner.captures.ed25519 import KeyUnusableError, fingerprint
+from runner.captures.keys import checked
 from runner.errors import RunnerError, SettingsError
 from runner.gateway import Patience, make_upstream
 from runner.model import Json, JsonObject
@@ -238,7 +239,7 @@ def approvers(settings: Settings) -> JsonObject:
     keys: list[Json] = []
     for name, key in settings.approvers.keys.items():
         try:
-            keys.append({"name": name, "key": key, "fingerprint": fingerprint(key)})
+            keys.append({"name": name, "key": key, "fingerprint": fingerprint(checked(key))})
         except KeyUnusableError as error:
             raise SettingsError(
                 f"cannot use setting RUNNER_APPROVERS.keys.{name}: {error}",

@@ -18,6 +18,7 @@ from runner.api.route import INPUT, MAX_INPUT, SMALL, Route
 from runner.api.service import Service
 from runner.api.witness_routes import WITNESS_ROUTES
 from runner.captures import BOUNDS, parse
+from runner.errors import DigestMismatchError, UsageError
 from runner.model import OWNER, Json
 
 #: Events of one answer, unless the client says how many.
@@ -121,6 +122,8 @@ async def _log(service: Service, ask: Ask) -> Json:
 async def _publish(service: Service, ask: Ask) -> Json:
     keys = (await service.witness.approvers()).get("keys")
     profile = await asyncio.to_thread(publishable, ask.path("path"), keys=len(keys) if isinstance(keys, list) else 0)
+    if ask.text("digest") not in {None, profile.digest}:
+        raise DigestMismatchError("cannot publish: the file has changed since it was checked", resolution="publish it again")
     return await service.publish(profile, who=ask.who)
 
 

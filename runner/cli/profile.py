@@ -109,9 +109,9 @@ def _say(screen: Screen, file: Path, checked: Checked) -> None:
 def publish(file: Annotated[Path, typer.Argument(metavar="FILE", help="The profile.")], *, json: JsonFlag = False) -> None:
     """Check a profile and make it the one that new runs of its agent use."""
     screen = Screen(json=json)
-    publishable(file.absolute())
+    digest = publishable(file.absolute()).digest
     with connect() as client:
-        found = as_object(client.post("profiles", body={"path": str(file.absolute())}))
+        found = as_object(client.post("profiles", body={"path": str(file.absolute()), "digest": digest}))
     if json:
         screen.document(found)
         return

@@ -17,7 +17,7 @@ from runner.api.markers import MARKERS
 from runner.api.routes import ROUTES
 from runner.api.tripwire import agent_program
 from runner.captures import ed25519
-from runner.errors import CredentialNeededError, NotAllowedError
+from runner.errors import CredentialNeededError, DigestMismatchError, NotAllowedError
 from runner.model import JsonObject
 from tests.helpers.fake_service import APPROVAL, DIGEST, FakeService, served
 
@@ -252,3 +252,19 @@ def test_a_yes_from_within_an_agents_shell_is_refused_and_on_record(
 )
 def test_agent_programs_are_known_by_their_names(command: list[str], found: bool) -> None:
     assert (agent_program(command) is not None) is found
+
+
+def test_a_profile_that_changed_after_it_was_checked_is_not_published(serve: Serve, tmp_path: Path) -> None:
+    """W2: the signature is over the digest of what was checked."""
+    none = Credentials({}, clock=lambda: 0.0, nonces=lambda: "n")
+    service, path = serve(Admission(credentials=none, signs=None))
+    (tmp_path / "agent").mkdir()
+    file = tmp_path / "agent.toml"
+    lines = ['schema = 1\nname = "x"\ndescription = "d"\nkind = "claude-sdk"\nmodel = "m"\nsystem_prompt = "s"\n']
+    file.write_text("".join([*lines, f'cwd = "{tmp_path}/agent"\ntools = ["Read"]\n']))
+    with Client(path) as client:
+        with pytest.raises(DigestMismatchError):
+            client.post("profiles", body={"path": str(file), "digest": DIGEST})
+        assert service.decisions == []
+        client.post("profiles", body={"path": str(file)})
+    assert service.decisions == ["publish"]
