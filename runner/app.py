@@ -26,10 +26,12 @@ from runner.model import Json, JsonObject
 from runner.notify.wiring import make_notifier
 from runner.sandbox import image as images
 from runner.sandbox.engine import Engine, ImageInfo
+from runner.setting_tables import DayBudget
 from runner.settings import Settings, control_socket, private_directory, socket_dir
 from runner.store import Store
 from runner.supervisor import definitions, health
 from runner.supervisor.agents import Agents
+from runner.supervisor.backstage import Backstage
 from runner.supervisor.changes import Changes
 from runner.supervisor.clockwork import Clockwork
 from runner.supervisor.contexts import Contexts
@@ -45,16 +47,18 @@ from runner.supervisor.ids import Ids
 from runner.supervisor.lane import Lanes
 from runner.supervisor.live import Live
 from runner.supervisor.lock import hold
+from runner.supervisor.prices import Price
+from runner.supervisor.purse import Budget, Budgets
 from runner.supervisor.recovery import Recovery
-from runner.supervisor.segment import Conductor, Surroundings
-from runner.supervisor.service import Backstage, SupervisorService
+from runner.supervisor.segment import Conductor
+from runner.supervisor.service import SupervisorService
 from runner.supervisor.shipped import publish_shipped
 from runner.supervisor.standing import StandingYes
 from runner.supervisor.steady import SteadyClock, known_time
-
-#: Containers at once: on this host, and of one agent.
+from runner.supervisor.surroundings import Surroundings
 from runner.supervisor.witness import Witness
 
+#: Containers at once: on this host, and of one agent.
 HOST_LIMIT = 8
 AGENT_LIMIT = 4
 #: Seconds in which an engine, or a supervisor, answers a person who asks how it is.
@@ -110,6 +114,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     attempts=attempts,
                     owner=owner,
                     runtime=settings.runtime,
+                    budgets=budgets_of(settings),
                 )
             )
             notifier = make_notifier(settings.notify, store=store, clock=clock, entropy=secrets.token_bytes)
@@ -121,10 +126,10 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     agents=Agents(store=store, clock=clock, ceiling=settings.max_policy),
                     grants=Grants(store=store, changes=changes, clock=clock, ids=ids, ceiling=settings.max_policy),
                     notices=notifier,
+                    witness=Witness(store=store, clock=clock, who=approvers(settings)),
                     endings=endings,
                     live=live,
                     changes=changes,
-                    witness=Witness(store=store, clock=clock, who=approvers(settings)),
                     clock=clock,
                     ids=ids,
                     enqueue=lanes.enqueue,
@@ -166,6 +171,20 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             stack.push_async_callback(await open_ingress(settings.ingress, service.reception, clock=clock, tally=service.tally))
             ready()
             await until_signalled()
+
+
+def budgets_of(settings: Settings) -> Budgets:
+    """The operator's budgets of a day and prices."""
+
+    def budget(chosen: DayBudget) -> Budget:
+        return Budget(tokens=chosen.tokens, micro_usd=None if chosen.usd is None else round(chosen.usd * 1_000_000))
+
+    return Budgets(
+        agent=budget(settings.budgets.agent),
+        contact=budget(settings.budgets.contact),
+        day=budget(settings.budgets.day),
+        prices={name: Price(input=price.input, output=price.output) for name, price in settings.prices.items()},
+    )
 
 
 async def build_image(settings: Settings, *, base: str | None, progress: Callable[[str], None]) -> ImageInfo:
@@ -225,11 +244,6 @@ def failpoint(where: str | None) -> Callable[[str, Sequence[str]], None] | None:
     return watch
 
 
-def owner_label(state_dir: Path) -> str:
-    """Names a state directory's containers, and tells nothing else about it."""
-    return hashlib.sha256(os.fsencode(state_dir.resolve())).hexdigest()[:16]
-
-
 def approvers(settings: Settings) -> JsonObject:
     """Who may decide, and how that is known.
 
@@ -247,6 +261,11 @@ def approvers(settings: Settings) -> JsonObject:
             ) from None
     uids: list[Json] = [os.geteuid(), *settings.approvers.uids]
     return {"uids": uids, "keys": keys, "tripwires": settings.tripwires}
+
+
+def owner_label(state_dir: Path) -> str:
+    """Names a state directory's containers, and tells nothing else about it."""
+    return hashlib.sha256(os.fsencode(state_dir.resolve())).hexdigest()[:16]
 
 
 async def until_signalled() -> None:

@@ -32,7 +32,6 @@ class Approvers(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     uids: tuple[Annotated[int, Field(ge=0, strict=True)], ...] = ()
-
     #: Name → public key. With any, whatever releases something has to be signed with one of them (W2).
     keys: Mapping[
         Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$")],
@@ -46,6 +45,7 @@ class Approvers(BaseModel):
         if len(set(value.values())) < len(value):
             raise ValueError("the same key has two names")
         return value
+
 
 class Settings(BaseSettings):
     """Every setting, checked. Absent and empty environment variables mean the same: the default."""
@@ -76,6 +76,7 @@ class Settings(BaseSettings):
     prices: Mapping[Annotated[str, Field(min_length=1, max_length=256)], ModelPrice] = Field(default_factory=dict)
     ingress: Ingress = Ingress()
     tripwires: bool = True  #: refuse a yes that comes from within an agent's shell (W3)
+    #: `event:before`, `event:after`, `event:after:2`: where a fault campaign has the supervisor killed; never set it.
     failpoint: Annotated[str, Field(pattern=r"^[a-z_]+\.[a-z_]+:(before|after)(:[1-9][0-9]?)?$")] | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 

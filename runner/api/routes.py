@@ -16,6 +16,7 @@ from runner.api.publishing import publishable
 from runner.api.record_routes import RECORD_ROUTES
 from runner.api.route import INPUT, MAX_INPUT, SMALL, Route
 from runner.api.service import Service
+from runner.api.spending_routes import SPENDING_ROUTES
 from runner.api.witness_routes import WITNESS_ROUTES
 from runner.captures import BOUNDS, parse
 from runner.errors import DigestMismatchError, UsageError
@@ -174,5 +175,6 @@ ROUTES: tuple[Route, ...] = (
     *GRANT_ROUTES,
     *CONTACT_ROUTES,
     *RECORD_ROUTES,
+    *SPENDING_ROUTES,
     *WITNESS_ROUTES,
 )

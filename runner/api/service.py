@@ -11,6 +11,8 @@ from typing import Protocol
 from runner.api.contact_service import Captures, Contacts
 from runner.api.grant_service import Grants
 from runner.api.record_service import Notices, Statistics
+from runner.api.spending_service import Spending
+from runner.api.witness_service import Witness
 from runner.approvals import Approver
 from runner.model import Capture, JsonObject, Profile, Sender
 
@@ -132,6 +134,11 @@ class Service(Protocol):
     @property
     def grants(self) -> Grants:
         """Yeses given beforehand."""
+        ...
+
+    @property
+    def spending(self) -> Spending:
+        """The books."""
         ...
 
     @property

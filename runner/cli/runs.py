@@ -1,4 +1,4 @@
-"""runs, run show, run resume and stop."""
+"""runs, run show, run resume, run raise and stop."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="One run.")
     group.command(name="show", epilog="Example: runner run show r_7k3m9q")(show)
     group.command(name="resume", epilog="Example: runner run resume r_7k3m9q")(resume)
+    group.command(name="raise", epilog="Example: runner run raise r_7k3m9q --usd 2")(raise_budget)
     app.add_typer(group, name="run", rich_help_panel=CAPTURES)
     app.command(rich_help_panel=CAPTURES, epilog="Example: runner stop r_7k3m9q --reason 'wrong folder'")(stop)
 
@@ -57,6 +58,23 @@ def resume(run: _Run, *, json: JsonFlag = False) -> None:
     screen = Screen(json=json)
     with connect() as client:
         found = as_object(client.post("runs", need_ref(run), "resume", body={}))
+    if json:
+        screen.document(found)
+    else:
+        screen.say("run ", Styled(str(found.get("id")), "bold cyan"), " is ", state_part(str(found.get("state"))))
+
+
+def raise_budget(
+    run: _Run,
+    *,
+    usd: Annotated[float, typer.Option(min=0, help="Money to add, in US dollars.")] = 0.0,
+    tokens: Annotated[int, typer.Option(min=0, help="Tokens to add.")] = 0,
+    json: JsonFlag = False,
+) -> None:
+    """Add to the budget that a run waits for; it goes on from where it stopped. runner stop ends it instead."""
+    screen = Screen(json=json)
+    with connect() as client:
+        found = as_object(client.post("runs", need_ref(run), "budget", body={"usd": usd, "tokens": tokens}))
     if json:
         screen.document(found)
     else:

@@ -24,10 +24,12 @@ def todo(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how many; exit with 1 when there are any.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """List everything that needs a person: calls to decide about, effects to settle. Oldest first."""
+    """List everything that needs a person: calls to decide about, effects to settle, spent budgets. Oldest first."""
     screen = Screen(json=json)
     with connect() as client:
-        items = [_item(row) for row in objects_at(as_object(client.get("approvals")), "approvals")]
+        found = [_item(row) for row in objects_at(as_object(client.get("approvals")), "approvals")]
+        found += [_budget(row) for row in objects_at(as_object(client.get("budgets")), "holds")]
+    items = sorted(found, key=_asked)
     if json:
         listed: list[Json] = [] if quiet else [*items]
         screen.document({"count": len(items)} | ({} if quiet else {"items": listed}))
@@ -46,3 +48,15 @@ def _item(approval: JsonObject) -> JsonObject:
     kept = {key: approval.get(key) for key in ("id", "run", "agent", "tool", "does", "sender", "why", "created", "expires")}
     command = f"runner settle {ref} happened|not-happened" if unknown else f"runner approve {ref}"
     return {"kind": "unknown" if unknown else "approval", **kept, "command": command}
+
+
+def _budget(hold: JsonObject) -> JsonObject:
+    """A run that waits for a budget to be raised, or to be stopped."""
+    run = text_at(hold, "run")
+    kept = {key: hold.get(key) for key in ("run", "agent", "sender", "created")}
+    return {"kind": "budget", "id": run, **kept, "does": text_at(hold, "says"), "command": f"runner run raise {run}"}
+
+
+def _asked(item: JsonObject) -> float:
+    created = item.get("created")
+    return float(created) if isinstance(created, int | float) else 0.0

@@ -5,6 +5,7 @@ never passes a request or a block of a kind it does not know.
 """
 
 from runner.gateway.listener import SOCKET_NAME
+from runner.gateway.purse import MIN_REPLY, Hold, Purse, Spent
 from runner.gateway.refusals import RequestRefusedError, UpstreamError
 from runner.gateway.sameness import Expected, definition
 from runner.gateway.scripted import ScriptedUpstream
@@ -24,17 +25,21 @@ from runner.gateway.values import (
 )
 
 __all__ = [
+    "MIN_REPLY",
     "SOCKET_NAME",
     "Expected",
     "Gateway",
     "GatewayLimits",
     "Handover",
+    "Hold",
     "HttpUpstream",
     "ModelTurn",
     "Patience",
+    "Purse",
     "Reference",
     "RequestRefusedError",
     "ScriptedUpstream",
+    "Spent",
     "ToolResult",
     "ToolUse",
     "TurnDesk",

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from runner.digest import MalformedJsonError, parse_strict
 from runner.gateway.blocks import Block, open_block
+from runner.gateway.purse import Spent
 from runner.gateway.refusals import UpstreamError, clean, raise_if_error
 from runner.gateway.values import GatewayLimits, Handover, ModelTurn
 from runner.model import Json, JsonObject, Usage
@@ -59,6 +60,20 @@ class Reply:
             requests=1,
             input_tokens=sum(self._counts.get(name, 0) for name in _INPUT_COUNTS),
             output_tokens=self._counts.get("output_tokens", 0),
+        )
+
+    @property
+    def spent(self) -> Spent | None:
+        """The same for the books; None where the upstream never began to answer."""
+        if self._start is None:
+            return None
+        counts = [self._counts.get(name, 0) for name in (*_INPUT_COUNTS, "output_tokens")]
+        return Spent(
+            input_tokens=counts[0],
+            cache_write_tokens=counts[1],
+            cache_read_tokens=counts[2],
+            output_tokens=counts[3],
+            complete=self.complete,
         )
 
     def feed(self, event: JsonObject) -> JsonObject | None:

@@ -11,6 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Coroutine
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,13 +22,14 @@ from runner.gateway.allowance import Allowance
 from runner.gateway.exchange import Exchange, GoneError
 from runner.gateway.history import History
 from runner.gateway.listener import Listener
+from runner.gateway.purse import Purse, Unbounded, fit, most_input
 from runner.gateway.refusals import DESK_REFUSED, RequestRefusedError, UpstreamError, clean, status_for_cli
 from runner.gateway.reply import PING, Reply
 from runner.gateway.request import ModelRequest, allowed_betas, read_request
 from runner.gateway.sameness import difference
 from runner.gateway.tags import quiet_results
 from runner.gateway.values import GatewayLimits, Handover, ModelTurn, Reference, TurnDesk, Upstream
-from runner.model import Usage
+from runner.model import JsonObject, Usage
 
 _T = TypeVar("_T")
 _LOG = logging.getLogger(__name__)
@@ -46,9 +48,10 @@ class Gateway:
         reference: The model and tool names a request must agree with.
         upstream: Where the model is; not closed by the gateway.
         limits: Caps.
+        purse: Keeps the run's books.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- one door, all its neighbours
         self,
         *,
         directory: Path,
@@ -56,8 +59,10 @@ class Gateway:
         reference: Reference,
         upstream: Upstream,
         limits: GatewayLimits | None = None,
+        purse: Purse | None = None,
     ) -> None:
         self._desk, self._reference, self._upstream = desk, reference, upstream
+        self._purse: Purse = purse or Unbounded()
         self._limits = limits = limits or GatewayLimits()
         self._history = History()
         self._listener = Listener(directory, self._answer, limits=limits, admit=self._admit)
@@ -183,10 +188,21 @@ class Gateway:
 
     async def _forward(self, exchange: Exchange, request: ModelRequest) -> None:
         reply = Reply(self._limits)
+        betas = self._betas(exchange)
+        hold = await self._ask(
+            self._purse.reserve(
+                most=most_input(request.body),
+                count=partial(self._upstream.count_tokens, request.body, betas=betas),
+                max_tokens=_wanted(request.body, self._limits),
+            ),
+            seal=False,
+        )
+        fit(request.body, hold.max_tokens)
         try:
             await self._receive(exchange, request, reply)
         finally:
             self._use(reply)
+            await self._ask(self._purse.settle(hold, reply.spent))
         handed = await self._take(reply.turn())
         if request.stream:
             *held, last = reply.release(handed)
@@ -273,3 +289,8 @@ class Gateway:
         if self._refused == self._limits.refusals:
             self._seal("the container was refused too often; its gateway was shut")
             self._listener.shut()
+
+
+def _wanted(body: JsonObject, limits: GatewayLimits) -> int:
+    asked = body.get("max_tokens")
+    return asked if isinstance(asked, int) else limits.max_tokens

@@ -80,10 +80,11 @@ def counts(conn: Connection) -> dict[RunState, int]:
 
 
 def idle(conn: Connection) -> tuple[RunId, ...]:
-    """Parked runs none of whose calls waits for an outcome: they wait for an engine, not for a person."""
+    """Parked runs that wait for an engine and for no person: no call of theirs waits for an outcome, nor they for a budget."""
     waits = schema.approvals.c.state.in_(("pending", "approved", "executing", "unknown"))
     waiting = select(schema.approvals.c.id).where(schema.approvals.c.run == schema.runs.c.id, waits)
-    query = select(schema.runs.c.id).where(schema.runs.c.state == RunState.PARKED.value, ~waiting.exists())
+    held = select(schema.budget_holds.c.run).where(schema.budget_holds.c.run == schema.runs.c.id)
+    query = select(schema.runs.c.id).where(schema.runs.c.state == RunState.PARKED.value, ~waiting.exists(), ~held.exists())
     return tuple(RunId(run) for run in conn.execute(query).scalars())
 
 

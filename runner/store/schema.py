@@ -257,6 +257,48 @@ audit = Table(
     Index("audit_by_subject", "subject", "seq"),
 )
 
+spending = Table(
+    "spending",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("run", Text, ForeignKey("runs.id"), nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("sender", Text, nullable=False),
+    Column("day", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("micro_usd", BigInteger, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("ended", Double),
+    Index("spending_by_run", "run"),
+    Index("spending_by_day", "day", "agent", "sender"),
+)
+
+allowances = Table(
+    "allowances",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("scope", Text, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("micro_usd", BigInteger, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Index("allowances_by_scope", "scope"),
+)
+
+budget_holds = Table(
+    "budget_holds",
+    metadata,
+    Column("run", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("scope", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("used", BigInteger, nullable=False),
+    Column("most", BigInteger, nullable=False),
+    Column("created", Double, nullable=False),
+)
+
 meta = Table("meta", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
 
 

@@ -81,12 +81,9 @@ class Desk:
             GatewayError: It is; the run ends.
         """
         limits = self._profile.limits
-        spent = self.usage.input_tokens + self.usage.output_tokens
         self._check_open()
         if self.usage.turns >= limits.turns:
             raise self._end(f"cannot go on: the limit of {limits.turns} turns is reached")
-        if spent >= limits.budget_tokens:
-            raise self._end(f"cannot go on: the budget of {limits.budget_tokens} tokens is spent")
         if not await self._ledger.is_current():
             raise self._end("cannot go on: this attempt is no longer the run's own")
 

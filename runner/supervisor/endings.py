@@ -10,7 +10,8 @@ from runner.approvals import Approver
 from runner.lifecycle import ApprovalEvent, RunEvent
 from runner.model import Attempt, Json
 from runner.sandbox.box import Proof
-from runner.store import Connection, RunRow, audit, pausing, runs, segments
+from runner.store import Connection, RunRow, audit, pausing, runs, segments, spending
+from runner.store.spending import BudgetHold
 from runner.supervisor.progress import Clock, Enqueue, advance
 
 
@@ -27,11 +28,13 @@ class Ending(Enum):
 class End:
     """An attempt's end; `reply` with REPLY, `reason` with the others.
 
-    `wait`: parked for want of an engine or an image, not of a person; the clockwork looks after it.
+    `wait`: parked for want of an engine or an image, not of a person; the clockwork looks after it. `hold`: parked until a
+    person raises a budget.
     """
 
     ending: Ending
     wait: bool = False
+    hold: BudgetHold | None = None
     reason: str = ""
     by: Approver | None = None  #: who ended it, if a person did
     reply: str | None = None
@@ -97,6 +100,8 @@ class Endings:
             )
         if row is None:
             return None
+        if end.hold is not None:
+            spending.hold(conn, end.hold)
         if end.ending is Ending.PARK and end.wait:
             return row
         if end.ending is Ending.PARK:

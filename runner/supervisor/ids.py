@@ -45,3 +45,7 @@ class Ids:
     def session(self) -> str:
         """The CLI's session id, a random UUID of ours."""
         return str(uuid.UUID(bytes=self._entropy(16), version=4))
+
+    def booking(self) -> str:
+        """The id of a line in the books."""
+        return make_id("b", self._entropy(10))

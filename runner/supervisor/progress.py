@@ -11,7 +11,7 @@ from typing import Protocol
 from runner.errors import UsageError
 from runner.lifecycle import ApprovalState, RunEvent, RunState
 from runner.model import Attempt, RunId
-from runner.store import Connection, RunRow, pausing, runs
+from runner.store import Connection, RunRow, pausing, runs, spending
 from runner.store import approvals as rows
 from runner.supervisor.stopping import stop_where_told
 
@@ -38,6 +38,8 @@ def advance(conn: Connection, run: RunId, *, now: float, enqueue: Enqueue) -> Ru
         return None
     if row.state is RunState.HELD:
         return runs.move(conn, run, RunEvent.RELEASE, now=now)
+    if spending.held(conn, run) is not None:
+        return None
     resumed = runs.move(conn, run, RunEvent.RESUME, now=now, to_segment=row.segment + 1, to_attempt=0)
     if resumed is not None:
         enqueue(conn, Attempt(run, resumed.segment, resumed.attempt), agent=resumed.agent)

@@ -19,6 +19,7 @@ from runner.store import approvals as rows
 from runner.store.pausing import Pause
 from runner.supervisor.beside import beside
 from runner.supervisor.progress import WAITING
+from runner.supervisor.spending import usage_of
 from runner.supervisor.views import RunFacts, approval_line, approval_view, capture_view, signatures_view
 
 #: Audit rows of one answer; a client that is behind asks again.
@@ -35,7 +36,14 @@ def run_facts(conn: Connection, ref: str) -> RunFacts:
     """A run with what belongs to it."""
     row = runs.find(conn, ref)
     waiting = rows.list(conn, run=row.id, states=WAITING)
-    return RunFacts(row, segments.of_run(conn, row.id), calls.of_run(conn, row.id), waiting, taints.of_run(conn, row.id))
+    return RunFacts(
+        row,
+        segments.of_run(conn, row.id),
+        calls.of_run(conn, row.id),
+        waiting,
+        taints.of_run(conn, row.id),
+        usage_of(conn, row),
+    )
 
 
 def whole_approval(conn: Connection, ref: str) -> JsonObject:
@@ -49,6 +57,12 @@ def view_of(conn: Connection, row: ApprovalRow) -> JsonObject:
     return whole | signatures(conn, [row]).get(row.id, {})
 
 
+def signatures(conn: Connection, found: Sequence[ApprovalRow]) -> Mapping[str, JsonObject]:
+    """What a line or a view of those that need several approvers says of them (D5)."""
+    given = fitting(conn, found)
+    return {row.id: signatures_view(row, given[row.id]) for row in found if row.id in given}
+
+
 def whole_capture(conn: Connection, ref: str) -> JsonObject:
     """`show --json` of a capture."""
     row = captures.find(conn, ref)
@@ -57,12 +71,6 @@ def whole_capture(conn: Connection, ref: str) -> JsonObject:
 
 
 def listing(
-def signatures(conn: Connection, found: Sequence[ApprovalRow]) -> Mapping[str, JsonObject]:
-    """What a line or a view of those that need several approvers says of them (D5)."""
-    given = fitting(conn, found)
-    return {row.id: signatures_view(row, given[row.id]) for row in found if row.id in given}
-
-
     conn: Connection, run: str | None, states: set[ApprovalState], *, limit: int | None = None
 ) -> tuple[approvals.Listing, int]:
     """The queue, of one run or of all, up to a limit; and how long it is."""

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
@@ -29,26 +28,24 @@ from runner.errors import (
     SandboxUnavailableError,
     StoreError,
 )
-from runner.gateway import Gateway, UpstreamFactory
+from runner.gateway import Gateway
 from runner.model import Attempt
 from runner.sandbox.beneath import Beneath
 from runner.sandbox.box import Box
-from runner.sandbox.engine import Engine, ImageInfo
+from runner.sandbox.engine import ImageInfo
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import LaunchOrder, Mounts, launch
 from runner.sandbox.view import SnapshotView
-from runner.store import Connection, RunRow, SegmentRow, Store, segments
-from runner.supervisor.changes import Changes
-from runner.supervisor.contexts import Contexts
+from runner.store import Connection, RunRow, SegmentRow, segments
 from runner.supervisor.desk import Desk
-from runner.supervisor.endings import End, Ending, Endings
-from runner.supervisor.ids import Ids
+from runner.supervisor.endings import End, Ending
 from runner.supervisor.ledger import Ledger
-from runner.supervisor.live import Live, LiveSegment
+from runner.supervisor.live import LiveSegment
 from runner.supervisor.patience import until_impatient
 from runner.supervisor.preparation import Facts, checked, clear, lay_out, message_of, read_facts, reference_of, start_of
-from runner.supervisor.progress import Clock
+from runner.supervisor.purse import RunPurse
 from runner.supervisor.resume import Restored, restore, worth_resuming
+from runner.supervisor.surroundings import Partners, Surroundings
 from runner.supervisor.tainting import Tainting
 
 _log = logging.getLogger(__name__)
@@ -59,24 +56,6 @@ AGAIN_SECONDS = 1.0
 #: How long a container that is to be parked may take to mirror the turn that waits.
 MIRROR_SECONDS = 3.0
 _STOPPING = End(ending=Ending.PARK, reason="the supervisor stops")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What a segment needs of the rest of the supervisor."""
-
-    store: Store
-    engine: Engine
-    upstream: UpstreamFactory
-    live: Live
-    changes: Changes
-    contexts: Contexts
-    endings: Endings
-    clock: Clock
-    ids: Ids
-    attempts: Path  #: a private folder; each attempt has one of its own in it
-    owner: str  #: label of this supervisor's containers
-    runtime: str | None
 
 
 class Conductor:
@@ -174,11 +153,13 @@ class Conductor:
                 wire_ids=restored.wire_ids if restored else (),
                 tainting=Tainting(store=around.store, run=facts.run.id, agent=facts.run.agent, files=beneath).of_turn,
             )
+            purse = RunPurse(around.store, facts.run, facts.profile, budgets=around.budgets, clock=around.clock, ids=around.ids)
             gateway = Gateway(
                 directory=folder / "gateway",
                 desk=desk,
                 reference=reference_of(facts, image, resume=restored is not None),
                 upstream=around.upstream(facts.profile.name),
+                purse=purse,
             )
             await gateway.start()
             try:
@@ -187,20 +168,20 @@ class Conductor:
                         return End(ending=Ending.CANCEL, reason="stopped while it was starting")
                     segment.proven = True
                     around.changes.ring()
-                    return await self._converse(facts, box, desk=desk, gateway=gateway, restored=restored, segment=segment)
+                    partners = Partners(box=box, desk=desk, gateway=gateway, purse=purse)
+                    return await self._converse(facts, partners, restored=restored, segment=segment)
             finally:
                 await gateway.stop()
 
-    async def _converse(  # noqa: PLR0913 -- one conversation, all its partners
-        self, facts: Facts, box: Box, *, desk: Desk, gateway: Gateway, restored: Restored | None, segment: LiveSegment
-    ) -> End:
+    async def _converse(self, facts: Facts, partners: Partners, *, restored: Restored | None, segment: LiveSegment) -> End:
         """Let the agent talk until it, its limits or a person end it."""
-        around = self._around
-        session = Session(box, start_of(facts, resume=restored is not None), gate=desk, mirror=desk.mirror)
+        around, desk, purse = self._around, partners.desk, partners.purse
+        session = Session(partners.box, start_of(facts, resume=restored is not None), gate=desk, mirror=desk.mirror)
         talk = asyncio.create_task(session.run(message_of(facts, restored)))
         others: dict[asyncio.Task[Any], Callable[[], End]] = {
             _task(segment.stop.wait()): lambda: End(ending=Ending.CANCEL, reason="stopped by a person"),
             _task(segment.park.wait()): lambda: _STOPPING,
+            _task(purse.spent.wait()): purse.end,
             _task(desk.doomed.wait()): lambda: End(ending=Ending.FAIL, reason=desk.doom),
         }
         patience = _task(until_impatient(around.store, facts.attempt.run, facts.profile, changes=around.changes))
@@ -211,7 +192,7 @@ class Conductor:
             desk.close()
             if ended is not None:
                 return await self._settle(ended(), desk)
-            return await self._concluded(talk, desk=desk, gateway=gateway, attempt=facts.attempt)
+            return await self._concluded(talk, desk=desk, gateway=partners.gateway, attempt=facts.attempt)
         finally:
             desk.close()
             await _put_down({talk, *others})

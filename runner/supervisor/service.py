@@ -17,22 +17,9 @@ from runner.errors import NotFoundError, RunnerError, UsageError
 from runner.lifecycle import RUN_ENDS, ApprovalState
 from runner.model import Attempt, Capture, Digest, JsonObject, Profile, RunId, Sender
 from runner.notify.worker import Notifier
-from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import STATE_LABEL
-from runner.store import (
-    ApprovalRow,
-    AuditRow,
-    CaptureRow,
-    Connection,
-    RunRow,
-    Store,
-    captures,
-    pausing,
-    profiles,
-    runs,
-    taints,
-)
+from runner.store import ApprovalRow, AuditRow, Connection, RunRow, profiles, runs
 from runner.supervisor import queries
 from runner.supervisor.agents import Agents, profile_line, publish
 from runner.supervisor.backstage import Backstage
@@ -53,27 +40,6 @@ from runner.supervisor.witness import Witness
 
 #: Longest a client may have a request wait for a change; it asks again.
 MAX_WAIT = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backstage:
-    """What the service works with."""
-
-    store: Store
-    engine: Engine
-    effects: Effects
-    agents: Agents
-    grants: Grants
-    witness: Witness
-    endings: Endings
-    live: Live
-    changes: Changes
-    clock: Clock
-    ids: Ids
-    enqueue: Enqueue
-    owner: str  #: label of this supervisor's containers
-    model_kind: str
-    state_dir: str
 
 
 class SupervisorService:
@@ -216,6 +182,12 @@ class SupervisorService:
         return self._on.grants
 
     @property
+    def spending(self) -> Spending:
+        """The books."""
+        on = self._on
+        return Spending(store=on.store, changes=on.changes, clock=on.clock, ids=on.ids, enqueue=on.enqueue)
+
+    @property
     def undos(self) -> Undos:
         """Taking file effects back."""
         return Undos(store=self._on.store, effects=self._on.effects, clock=self._on.clock, ids=self._on.ids)
@@ -303,7 +275,7 @@ class SupervisorService:
             case "c_":
                 return {"kind": "capture", **await self._on.store.query(queries.whole_capture, ref)}
             case _:
-                raise NotFoundError(f"cannot find {ref}: ids start with a_, r_ or c_")
+                raise NotFoundError(f"cannot find {ref}: ids start with a_, r_, c_ or g_")
 
     async def _wait(self, look: Callable[[], Awaitable[JsonObject | None]], seconds: float) -> JsonObject | None:
         return await self._on.changes.until(look, seconds=min(max(seconds, 0.0), MAX_WAIT))

@@ -26,6 +26,7 @@ class RunFacts(NamedTuple):
     calls: Sequence[CallRow]
     waiting: Sequence[ApprovalRow]
     taint: Sequence[Taint] = ()
+    spent: JsonObject | None = None  #: what it cost, and which budget it waits for
 
 
 def sender_name(sender: Sender) -> str:
@@ -56,8 +57,8 @@ def run_view(facts: RunFacts, live: LiveSegment | None) -> JsonObject:
     return {
         **run_line(row),
         "strict": row.strict,
-        "segments": [_segment(segment) for segment in facts.segments],
         "taint": taint_view(facts.taint),
+        "segments": [_segment(segment) for segment in facts.segments],
         "calls": [_call(call) for call in facts.calls],
         "reply": row.reply if row.state is RunState.REPLIED else None,
         "usage": {
@@ -65,6 +66,7 @@ def run_view(facts: RunFacts, live: LiveSegment | None) -> JsonObject:
             "turns": row.usage.turns,
             "input_tokens": row.usage.input_tokens,
             "output_tokens": row.usage.output_tokens,
+            **(facts.spent or {}),
         },
         "version": row.version,
         "profile_digest": row.profile_digest,
@@ -81,9 +83,9 @@ def approval_line(row: ApprovalRow) -> JsonObject:
         "run": row.run,
         "agent": row.agent,
         "tool": row.tool,
+        "does": sentence(row),
         "state": row.state.value,
         "why": row.why,
-        "does": sentence(row),
         "digest": row.effective.approval_digest,
         "created": row.created,
         "expires": row.expires,
@@ -230,6 +232,8 @@ def _waits_for(facts: RunFacts) -> str:
         return f"waiting for a person: {', '.join(pending)}"
     if unknown:
         return f"waiting for a person to settle {', '.join(unknown)}"
+    if facts.spent is not None and facts.spent["waits_for"] is not None:
+        return f"waiting for a person: {facts.spent['waits_for']}; runner run raise {facts.row.id}"
     return "carrying out what was approved"
 
 

@@ -24,6 +24,7 @@ from tests.helpers.fake_contacts import FakeCaptures, FakeContacts
 from tests.helpers.fake_grants import GRANT, FakeGrants
 from tests.helpers.fake_queue import FakeQueue
 from tests.helpers.fake_record import FakeNotices, FakeStatistics
+from tests.helpers.fake_spending import FakeSpending
 from tests.helpers.fake_switch import FakeSwitch
 from tests.helpers.fake_undos import FakeUndos
 from tests.helpers.fake_witness import FakeWitness
@@ -91,7 +92,6 @@ def an_approval(**changes: Json) -> JsonObject:
         "run": RUN,
         "agent": "scribe",
         "tool": "Write",
-        "state": "pending",
         "does": "Write a new file summary.md, 1 line, 10 bytes",
         "target": "summary.md",
         "class": "write",
@@ -101,6 +101,7 @@ def an_approval(**changes: Json) -> JsonObject:
         "read": {"files": ["notes.md"], "searches": 1},
         "alike": None,
         "denied_before": None,
+        "state": "pending",
         "why": "write",
         "reason": "Write changes files, and this run is strict.",
         "digest": DIGEST,
@@ -145,6 +146,7 @@ class FakeService:
         self.agents = FakeAgents(self.asked)
         self.switch = FakeSwitch(self.asked)
         self.queue = FakeQueue(self)
+        self.spending = FakeSpending(self.asked)
         self.undos = FakeUndos(self.asked)
         self.contacts = FakeContacts(self.asked)
         self.captures = FakeCaptures(self.asked)

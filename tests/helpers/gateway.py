@@ -16,6 +16,7 @@ from runner.gateway import (
     GatewayLimits,
     Handover,
     ModelTurn,
+    Purse,
     Reference,
     ToolResult,
     ToolUse,
@@ -116,7 +117,11 @@ class MemoryUpstream:
 
 @asynccontextmanager
 async def a_gateway(
-    directory: Path, upstream: Upstream, desk: TurnDesk | None = None, limits: GatewayLimits | None = None
+    directory: Path,
+    upstream: Upstream,
+    desk: TurnDesk | None = None,
+    limits: GatewayLimits | None = None,
+    purse: Purse | None = None,
 ) -> AsyncIterator[Gateway]:
     """A started gateway, stopped at the end."""
     gateway = Gateway(
@@ -125,6 +130,7 @@ async def a_gateway(
         reference=Reference(model=MODEL, offered=OFFERED),
         upstream=upstream,
         limits=limits,
+        purse=purse,
     )
     await gateway.start()
     try:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from runner.app import build_image
 from runner.model import Digest, Limits, RunId
 from runner.sandbox.engine import Engine, ImageInfo
-from runner.sandbox.image import build_image
 from runner.sandbox.launch import LaunchOrder, Mounts, reap
+from runner.settings import load_settings
 
 #: Names this test session's containers, so that no other session's are touched.
 OWNER = f"test-{secrets.token_hex(8)}"
@@ -44,7 +45,7 @@ def sandbox_image(engine: Engine) -> ImageInfo:
     def tell(line: str) -> None:
         print(line, file=sys.stderr)
 
-    return asyncio.run(build_image(engine, base=None, cli=bundled_cli(), progress=tell))
+    return asyncio.run(build_image(load_settings(), base=None, progress=tell))
 
 
 def an_order(folder: Path, image: ImageInfo, *argv: str, **changes: object) -> LaunchOrder:

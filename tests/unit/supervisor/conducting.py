@@ -13,7 +13,8 @@ from runner.model import Attempt
 from runner.sandbox.engine import ImageInfo
 from runner.store import RunRow
 from runner.supervisor.drain import Drain
-from runner.supervisor.segment import Conductor, Surroundings
+from runner.supervisor.segment import Conductor
+from runner.supervisor.surroundings import Surroundings
 from tests.helpers.fake_engine import FAKE_IMAGE, Behaviour, FakeContainer, FakeEngine
 from tests.unit.supervisor.world import World, settled
 

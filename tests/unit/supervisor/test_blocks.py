@@ -15,6 +15,7 @@ from runner.supervisor import effects as room
 from runner.supervisor.preparation import read_facts, reference_of, start_of
 from tests.unit.supervisor.acting import held
 from tests.unit.supervisor.choosing import approved_by_hand, forget, save
+from tests.helpers.fake_engine import FAKE_IMAGE
 from tests.unit.supervisor.world import RunState, World, a_turn, arguments_of, play, read, settled, states, write
 
 _S = ApprovalState
@@ -208,7 +209,7 @@ def test_a_blocked_tool_is_not_offered_to_a_new_segment(tmp_path: Path) -> None:
             facts = read_facts(conn, Attempt(row.id, 0, 0), row)
         assert facts.profile.tools == ("Read", "Glob", "Grep", "Write", "Edit")
         assert start_of(facts, resume=False).profile.tools == ("Read", "Glob", "Grep", "Edit")
-        assert reference_of(facts.offered).offered == {"Read", "Glob", "Grep", "mcp__runner__Edit"}
+        assert reference_of(facts, FAKE_IMAGE, resume=False).offered == {"Read", "Glob", "Grep", "mcp__runner__Edit"}
 
     play(tmp_path, scene)
 

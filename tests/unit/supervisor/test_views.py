@@ -73,7 +73,8 @@ def test_a_run_has_the_contracts_keys_with_its_calls_and_segments(tmp_path: Path
         assert held.keys() >= run_line(world.run(row.id)).keys()
         assert (held["state"], held["word"], held["approvals"]) == ("held", "needs you", [waiting.id])
         assert held["progress"] == f"waiting for a person: {waiting.id}"
-        assert held["usage"] == {"requests": 1, "turns": 1, "input_tokens": 10, "output_tokens": 5}
+        counts = {"requests": 1, "turns": 1, "input_tokens": 10, "output_tokens": 5}
+        assert held["usage"] == {**counts, "usd": 0.0, "waits_for": None}
         calls = held["calls"]
         assert isinstance(calls, list)
         assert all(call.keys() >= CALL for call in calls)
