@@ -109,3 +109,28 @@ def test_deciders_in_several_processes_have_one_winner(tmp_path: Path, refused: 
             approve(conn, row.id, digest=row.approval_digest, who=Approver(uid=1, channel="cli"), reason=None, now=NOW)
         with pytest.raises(AlreadyDecidedError), second.begin() as conn:
             deny(conn, row.id, who=Approver(uid=2, channel="cli"), reason=None, now=NOW)
+
+
+def test_of_many_signers_at_once_three_are_counted_and_the_call_is_begun_once(tmp_path: Path) -> None:
+    """D5, L1: each hand signs and tries to begin; half of them share one key."""
+    with opened(tmp_path / "runner.db") as store:
+        with store.begin() as conn:
+            row = an_approval(conn, required=3)
+
+        def yes(number: int) -> Callable[[Connection], object]:
+            key = f"key {number if number % 2 else 0}"
+            who = Approver(uid=1, channel="cli", name=key, method="key", key_id=key)
+            return lambda conn: approve(conn, row.id, digest=row.approval_digest, who=who, reason=None, now=NOW)
+
+        def begin(conn: Connection) -> object:
+            return begin_effect(conn, row.id, now=NOW)
+
+        results = race(store, [task for number in range(HANDS // 2) for task in (yes(number), begin)])
+        begun = race(store, [begin] * 4)
+        with store.begin() as conn:
+            events = [link.event for link in audit.of_subject(conn, row.id)]
+            assert audit.verify(conn) is None
+    assert events.count("approval.sign") == 3
+    assert (events.count("approval.approve"), events.count("approval.execute")) == (1, 1)
+    rows = [one for one in (*results, *begun) if not isinstance(one, RunnerError) and one is not None]
+    assert [one.state.value for one in rows].count("executing") == 1  # type: ignore[attr-defined]
