@@ -14,6 +14,7 @@ from runner.broker.text import all_crlf, is_text
 from runner.broker.values import Content, Folder, Result
 from runner.digest import digest_bytes
 from runner.fence import hidden_counts
+from runner.fence.classes import is_hidden
 from runner.model import WORKSPACE
 
 _BOM = b"\xef\xbb\xbf"
@@ -104,15 +105,25 @@ def _about_text(old: bytes, new: bytes) -> Iterator[str]:
     if not is_text(new):
         yield f"the new content is not text: {_facts(new)}"
         return
-    had, has = (
-        hidden_counts(old.decode(errors="replace").replace("\r\n", "\n")),
-        hidden_counts(new.decode().replace("\r\n", "\n")),
-    )
-    more = {kind: count - had.get(kind, 0) for kind, count in has.items() if count > had.get(kind, 0)}
-    if more:
-        yield f"adds hidden characters ({_listed(more)})"
+    if is_text(old):
+        yield from _about_hidden(old, new)
     if any(len(line) > _LONG_LINE for line in new.split(b"\n")):
         yield f"has a line longer than {_LONG_LINE} bytes"
+
+
+def _about_hidden(old: bytes, new: bytes) -> Iterator[str]:
+    had, has = (hidden_counts(data.removeprefix(_BOM).decode().replace("\r\n", "\n")) for data in (old, new))
+    for verb, fewer, more in (("adds", had, has), ("removes", has, had)):
+        kinds = {kind: count - fewer.get(kind, 0) for kind, count in more.items() if count > fewer.get(kind, 0)}
+        if kinds:
+            yield f"{verb} hidden characters ({_listed(kinds)})"
+    if old and (had != has or old.startswith(_BOM) != new.startswith(_BOM)) and _seen(old) == _seen(new):
+        yield "nothing that can be seen changes: only hidden characters do"
+
+
+def _seen(data: bytes) -> str:
+    """A text without what no screen shows."""
+    return "".join(char for char in data.decode() if not is_hidden(char))
 
 
 def _lines(data: bytes) -> list[str]:

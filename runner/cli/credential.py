@@ -63,6 +63,14 @@ class KeySigner:
         self._key = self._key or self.unlock()
         return sign(self._key, act, body, time=int(time.time()), nonce=nonce)
 
+    def ready(self) -> None:
+        """Unlock the key now, for a command that cannot stop to ask later.
+
+        Raises:
+            NotAllowedError: As `unlock`.
+        """
+        self._key = self._key or self.unlock()
+
     def unlock(self) -> SecretKey:
         """The key in the file.
 

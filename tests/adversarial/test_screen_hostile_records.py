@@ -12,8 +12,8 @@ import pytest
 from runner.cli.main import main
 from runner.errors import NotFoundError
 from runner.model import Json, JsonObject
-from tests.helpers.fake_service import APPROVAL, CAPTURE, DIGEST, RUN, FakeService, a_run, an_approval, served
-from tests.helpers.terminal import Terminal
+from tests.helpers.fake_service import APPROVAL, CAPTURE, DIGEST, RUN, FakeService, a_run, an_approval
+from tests.helpers.terminal import Terminal, reset, stage
 
 ATTACKS = {
     "A1": "safe\rrm -rf\x1b[K",
@@ -74,21 +74,13 @@ def poisoned(value: Json, attack: str) -> Json:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeService, Path]]:
-    fake = FakeService()
-    directory = tmp_path_factory.mktemp("state")
-    directory.chmod(0o700)
-    with served(fake, directory):
-        yield fake, directory
+    with stage(tmp_path_factory) as staged:
+        yield staged
 
 
 @pytest.fixture
 def service(shared: tuple[FakeService, Path], monkeypatch: pytest.MonkeyPatch) -> FakeService:
-    fake, directory = shared
-    vars(fake).clear()
-    vars(fake).update(vars(FakeService()))
-    monkeypatch.setenv("RUNNER_STATE_DIR", str(directory))
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    return fake
+    return reset(shared, monkeypatch)
 
 
 def poison(service: FakeService, attack: str) -> None:

@@ -7,29 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fake_service import APPROVAL, DIGEST, FakeService, served
-from tests.helpers.terminal import Terminal
+from tests.helpers.fake_service import APPROVAL, DIGEST, FakeService
+from tests.helpers.terminal import Terminal, reset, stage
 
 QUESTION = f"approve Write {APPROVAL}? [y/N]"
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeService, Path]]:
-    fake = FakeService()
-    directory = tmp_path_factory.mktemp("state")
-    directory.chmod(0o700)
-    with served(fake, directory):
-        yield fake, directory
+    with stage(tmp_path_factory) as staged:
+        yield staged
 
 
 @pytest.fixture
 def service(shared: tuple[FakeService, Path], monkeypatch: pytest.MonkeyPatch) -> FakeService:
-    fake, directory = shared
-    vars(fake).clear()
-    vars(fake).update(vars(FakeService()))
-    monkeypatch.setenv("RUNNER_STATE_DIR", str(directory))
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    return fake
+    return reset(shared, monkeypatch)
 
 
 @pytest.mark.parametrize("keys", [b"y\n", b"y\ny\ny\n", b"yes\n" * 50])

@@ -6,7 +6,19 @@ import ast
 
 import pytest
 
-from tests.architecture.tree import broad_handlers, calls, files, imports_of, name, reraises, syntax, words
+from tests.architecture.tree import (
+    ROOT,
+    broad_handlers,
+    called,
+    calls,
+    files,
+    imported,
+    imports_of,
+    name,
+    reraises,
+    syntax,
+    words,
+)
 
 MODULE_CAP = 300
 TEST_CAP = 400
@@ -78,3 +90,40 @@ def test_a_broad_handler_is_caught_however_it_is_written(kind: str) -> None:
 
 def test_a_handler_that_raises_again_hides_nothing() -> None:
     assert reraises(ast.parse("try:\n    f()\nexcept BaseException:\n    g()\n    raise"), 3)
+
+
+#: What a full screen is drawn with: a place for lines, and no widget that reads a text of its own as markup.
+DRAWN_WITH = words("textual.app textual.events textual.screen textual.strip textual.widget")
+
+
+def draws(tree: ast.Module) -> list[str]:
+    """Imports of Textual beyond a place for lines, and calls that would hand it a text to draw or to say."""
+    found = [
+        f"{line}: {what}"
+        for line, what in imported(tree)
+        if what.split(".")[0] == "textual"
+        and what != "textual"
+        and not any(f"{what}.".startswith(f"{ok}.") for ok in DRAWN_WITH)
+    ]
+    return found + [f"{line}: {what}" for line, what in calls(tree) if what.rpartition(".")[2] in {"notify", "panic", "update"}]
+
+
+def test_only_one_package_draws_a_full_screen_and_only_lines_of_render_reach_it() -> None:
+    """V3, A41: Textual is imported in the inbox alone, and there only to place lines; every widget is made without markup."""
+    inside = {name(path) for path in files("runner") if imports_of(syntax(path), frozenset({"textual"}))}
+    assert inside == {"runner/cli/inbox/app.py"}
+    tree = syntax(ROOT / "runner/cli/inbox/app.py")
+    assert draws(tree) == []
+    assert prints(tree) == []
+    widgets = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and "Widget" in map(called, node.bases)]
+    assert widgets == ["Surface"]
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "markup"]
+    assert [ast.literal_eval(node.value) for node in made] == [False]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["from textual.widgets import Static", "from textual.content import Content", "app.notify(text)", "label.update(text)"],
+)
+def test_another_way_to_a_full_screen_is_caught(source: str) -> None:
+    assert len(draws(ast.parse(source))) >= 1

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import typer
 
+from runner.cli.credential import chosen_signer, keyed
 from runner.cli.shared import DECISIONS, connect
 from runner.errors import UsageError
 from runner.render import Screen
+from runner.render.values import objects_at
+
+if TYPE_CHECKING:
+    from runner.api.client import Client
 
 #: What to use where no full screen can be drawn.
 _INSTEAD = "runner todo lists what waits, runner approve ID shows one call and asks"
@@ -20,7 +26,7 @@ _INSTEAD = "runner todo lists what waits, runner approve ID shows one call and a
 
 def register(app: typer.Typer) -> None:
     """Add this package's command."""
-    app.command(rich_help_panel=DECISIONS, epilog="Example: runner inbox")(inbox)
+    app.command(rich_help_panel=DECISIONS, epilog="Example: runner inbox")(keyed(inbox))
 
 
 def inbox() -> None:
@@ -33,11 +39,18 @@ def inbox() -> None:
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)
     with connect() as client:
-        client.record("status")
+        _unlock(client)
         from runner.cli.inbox.app import run  # noqa: PLC0415 - drawing is loaded where there is a screen to draw on
         from runner.cli.inbox.office import Office  # noqa: PLC0415 - as above
 
         run(Office(client, connect))
+
+
+def _unlock(client: Client) -> None:
+    """Ask for the key's passphrase while there is still a line to ask on; without a key the inbox is for looking."""
+    signer = chosen_signer()
+    if objects_at(client.record("approvers"), "keys") and signer.path.exists():
+        signer.ready()
 
 
 def refuse_bad_terminal(screen: Screen) -> None:

@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -76,6 +77,7 @@ class InboxApp(App[None], inherit_bindings=False):
         self.inbox = Inbox((80, 24))
         self.surface = Surface()
         self.broken: BaseException | None = None
+        self._reported: set[tuple[str, str]] = set()
         self._working: asyncio.Task[None] | None = None
 
     def get_default_screen(self) -> Screen[None]:
@@ -150,12 +152,22 @@ class InboxApp(App[None], inherit_bindings=False):
 
     async def _work(self) -> None:
         """Carry wants out one after another; of several looks at one entry, and lists, only the last."""
+        await self._report()
         while self.inbox.wants:
             want = self.inbox.wants.pop(0)
             again = any(other.what == want.what and other.entry == want.entry for other in self.inbox.wants)
             if not (again and want.what in {"look", "list"}):
                 await self._carry_out(want)
             self._draw()
+            await self._report()
+
+    async def _report(self) -> None:
+        """What was on the screen to its end is put on record, once for each card."""
+        card = self.inbox.card
+        if card is None or not card.reading.whole or card.planned is not None or card.key in self._reported:
+            return
+        self._reported.add(card.key)
+        await asyncio.to_thread(self.office.shown, card.record, card.parts())
 
     def _worked(self, task: asyncio.Task[None]) -> None:
         """A mistake of ours ends the inbox, and is told without Textual's or asyncio's traceback."""
@@ -197,7 +209,7 @@ class InboxApp(App[None], inherit_bindings=False):
             self.inbox.busy = False
             self.inbox.say("nothing was edited", trouble=False)
             return
-        record = await asyncio.to_thread(self.office.edit, want, text)
+        record = await asyncio.to_thread(self.office.carry_out, replace(want, text=text))
         self.inbox.edited(want, record, now=self.clock(), clock=datetime.now(UTC))
 
     def _fatal_error(self) -> None:

@@ -55,6 +55,11 @@ class Card:
         """Whose card it is."""
         return text_at(self.record, "id")
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """What was decided about, if it is decided."""
+        return self.id, text_at(self.record, "digest")
+
     def same(self, record: JsonObject) -> bool:
         """Whether this record says what the card says."""
         return all(self.record.get(key) == record.get(key) for key in _TELLING)

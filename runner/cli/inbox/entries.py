@@ -99,12 +99,17 @@ class Source(Protocol):
         ...
 
 
+#: Where a record keeps the input that a person gave it; the supervisor knows it only once it is approved.
+EDITED = "edited_input"
 _PENDING, _UNKNOWN, _DONE = ApprovalState.PENDING.value, ApprovalState.UNKNOWN.value, ApprovalState.DONE.value
 
 
 def _approve(client: Client, record: JsonObject, text: str) -> JsonObject:
     del text
-    return _post(client, record, "approve", body={"digest": text_at(record, "digest")})
+    body: JsonObject = {"digest": text_at(record, "digest")}
+    if EDITED in record:
+        body["input"] = record[EDITED]
+    return _post(client, record, "approve", body=body)
 
 
 def _deny(client: Client, record: JsonObject, text: str) -> JsonObject:
@@ -136,12 +141,18 @@ def _not_happened(client: Client, record: JsonObject, text: str) -> JsonObject:
     return _post(client, record, "settle", body={"answer": "not-happened", "reason": text or None})
 
 
+def plan_edit(client: Client, record: JsonObject, text: str) -> JsonObject:
+    """The call as this input would make it; nothing is stored until it is approved with the digest of just that."""
+    return _post(client, record, "edit", body={"input": text}) | {EDITED: text}
+
+
 def _post(client: Client, record: JsonObject, verb: str, *, body: JsonObject) -> JsonObject:
     return as_object(client.post("approvals", text_at(record, "id"), verb, body=body))
 
 
 APPROVE = Act(key="a", word="approve", ask=Ask.YES, do=_approve, said="approved", whole=True, ends=True)
 DENY = Act(key="d", word="deny", ask=Ask.REASON, do=_deny, said="denied", ends=True)
+EDIT = Act(key="e", word="edit", ask=Ask.EDITOR, do=plan_edit, said="edited")
 EXTEND = Act(key="x", word="extend", ask=Ask.TIME, do=_extend, said="extended")
 UNDO = Act(key="u", word="undo", ask=Ask.CONFIRM, do=_undo, said="taken back", whole=True, plan=_plan_undo)
 HAPPENED = Act(key="h", word="it happened", ask=Ask.CONFIRM, do=_happened, said="settled", whole=True, ends=True)
@@ -156,7 +167,7 @@ class Approvals:
     news: str = "approval.request"
     by_state: Mapping[str, tuple[Act, ...]] = field(
         default_factory=lambda: MappingProxyType(
-            {_PENDING: (APPROVE, DENY, EXTEND), _UNKNOWN: (HAPPENED, NOT_HAPPENED), _DONE: (UNDO,)}
+            {_PENDING: (APPROVE, DENY, EDIT, EXTEND), _UNKNOWN: (HAPPENED, NOT_HAPPENED), _DONE: (UNDO,)}
         )
     )
 

@@ -19,9 +19,9 @@ class Key:
 
 
 UP = Key(keys=("up", "k"), shown="up k", does="the entry before")
-DOWN = Key(keys=("down", "j"), shown="down j", does="the next entry", footer="up/down entry")
+DOWN = Key(keys=("down", "j"), shown="down j", does="the next entry")
 ON = Key(keys=("space", "pagedown"), shown="space", does="the next part of the card", footer="space more")
-BACK = Key(keys=("b", "pageup"), shown="b", does="the part of the card before", footer="")
+BACK = Key(keys=("b", "pageup"), shown="b", does="the part of the card before")
 FILTER = Key(keys=("slash", "/"), shown="/", does="show only entries that hold a text; Esc shows all again", footer="/ filter")
 CLEAR = Key(keys=("c",), shown="c", does="take away what is decided")
 AGAIN = Key(keys=("r",), shown="r", does="look again: reads the entry and the list anew")
@@ -49,4 +49,4 @@ NOTES = (
 def footer(acts: Sequence[Act]) -> str:
     """The footer's words for an entry."""
     words = [f"{act.key} {act.word}" for act in acts]
-    return "  ".join([*words, *(key.footer for key in MOVING if key.footer)])
+    return "  ".join([*words, *(key.footer for key in (HELP, QUIT, ON, FILTER))])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from runner.api.client import Client, as_object
+from runner.api.client import Client
 from runner.cli.inbox.entries import SOURCES, Source
 from runner.cli.inbox.state import Want
+from runner.cli.showing import report_shown
 from runner.errors import RunnerError
 from runner.model import JsonObject
 from runner.render.values import objects_at, text_at
@@ -54,16 +56,13 @@ class Office:
             return entry.source.look(self.client, entry.id)
         if want.what == "plan" and act.plan is not None:
             return act.plan(self.client, want.record)
-        act.do(self.client, want.record, want.text)
-        return entry.source.look(self.client, entry.id)
+        found = act.do(self.client, want.record, want.text)
+        return found if want.what == "edit" else entry.source.look(self.client, entry.id)
 
-    def edit(self, want: Want, text: str) -> JsonObject:
-        """Put another input in place of a call's own; the answer is the call as it would be carried out now.
-
-        Raises:
-            RunnerError: As the supervisor refused it.
-        """
-        return as_object(self.client.post("approvals", text_at(want.record or {}, "id"), "edit", body={"input": text}))
+    def shown(self, record: JsonObject, parts: list[list[str]]) -> None:
+        """Have it put on record that all of a card was on the screen; where that cannot be, a decision still can (A2)."""
+        with suppress(RunnerError):
+            report_shown(self.client, record, surface="inbox", parts=parts)
 
     def follow(self, heard: Callable[[Followed], None]) -> None:
         """Tell what happens, from a thread of its own, until stopped."""

@@ -86,12 +86,13 @@ class Inbox:
         self.book.renew(id, record)
         if id != self.book.selected or (self.card is not None and self.card.same(record)):
             return
-        changed = self.card is not None and self.card.id == id
+        shown = self.card if self.card is not None and self.card.id == id else None
         self.card = Card.of(record, self.size[0], self._room(), now=now, clock=clock)
         self.book.looked_at(id)
-        if changed:
+        if shown is not None:
             self.prompt = None
-            self.say(f"this changed while it was shown; it is {text_at(record, 'state')} now", trouble=True)
+            waited = bool(shown.record.get("state") in {"pending", "unknown"})
+            self.say(f"this changed while it was shown: it is {text_at(record, 'state')} now", trouble=waited)
 
     def planned(self, want: Want, plan: JsonObject, *, now: float, clock: datetime) -> None:
         """What an act would change; it is confirmed once it has been read."""
@@ -104,8 +105,10 @@ class Inbox:
     def edited(self, want: Want, record: JsonObject, *, now: float, clock: datetime) -> None:
         """A call with another input: it is looked at like a new one."""
         self.busy = False
-        self.looked(text_at(want.record or {}, "id"), record, now=now, clock=clock)
-        self.say("edited; nothing is approved yet: read it, then a", trouble=False)
+        if want.record is None or text_at(want.record, "id") != self.book.selected:
+            return
+        self.card = Card.of(record, self.size[0], self._room(), now=now, clock=clock)
+        self.say("edited; nothing is approved yet: read what would be done now", trouble=False)
 
     def done(self, want: Want, record: JsonObject) -> None:
         """An act was carried out; the record is what the supervisor says of it now."""
@@ -137,11 +140,9 @@ class Inbox:
 
     def press(self, key: str, character: str | None, *, at: float) -> None:
         """A key, and when it was pressed."""
-        if key in keys.QUIT.keys[1:] or (key == "q" and not self._types):
+        if key in keys.QUIT.keys[1:] or (key == "q" and not self._types and not self.help):
             self._want(Want(what="leave"))
-        elif not self.fits:
-            return
-        elif self.help:
+        elif self.help or not self.fits:
             self.help = False
         elif self.prompt is not None:
             self._answer(self.prompt, key, character, at=at)
