@@ -205,35 +205,6 @@ pre_images = Table(
     Column("standing", Integer, nullable=False),
 )
 
-taints = Table(
-    "taints",
-    metadata,
-    Column("run", Text, ForeignKey("runs.id"), primary_key=True),
-    Column("n", Integer, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("sender_kind", Text),
-    Column("sender_petname", Text),
-    Column("sender_fingerprint", Text),
-    Column("of_run", Text),
-    Column("at", Double, nullable=False),
-)
-
-written = Table(
-    "written",
-    metadata,
-    Column("approval", Text, ForeignKey("approvals.id"), primary_key=True),
-    Column("path", Text, primary_key=True),
-    Column("agent", Text, nullable=False),
-    Column("post_image", Text, nullable=False),
-    Column("run", Text, ForeignKey("runs.id"), nullable=False),
-    Column("sender_kind", Text, nullable=False),
-    Column("sender_petname", Text),
-    Column("sender_fingerprint", Text),
-    Column("at", Double, nullable=False),
-    Index("written_by_agent", "agent", "path"),
-)
-
 transcript = Table(
     "transcript",
     metadata,

@@ -10,7 +10,8 @@ from sqlalchemy import Connection, RowMapping, select
 
 from runner.model import Json, RunId, Sender, SenderKind
 from runner.policy.taint import Taint, TaintKind
-from runner.store import audit, codec, schema
+from runner.store import audit, codec
+from runner.store.schema_taint import taints
 
 #: Sources of one run that are named; it is tainted by then, and more names say no more.
 MAX_NAMED = 100
@@ -28,14 +29,14 @@ def add(conn: Connection, run: RunId, found: Sequence[Taint], *, now: float) -> 
             continue
         known.append(taint)
         values = {"kind": taint.kind.value, "source": taint.source, "of_run": taint.run, **_sender_columns(taint.sender)}
-        conn.execute(schema.taints.insert().values(run=run, n=len(known), at=now, **values))
+        conn.execute(taints.insert().values(run=run, n=len(known), at=now, **values))
         audit.append(conn, time=now, event="run.taint", subject=run, data=_facts(taint))
     return tuple(known)
 
 
 def of_run(conn: Connection, run: RunId) -> tuple[Taint, ...]:
     """What tainted a run, in the order in which it came; empty for a run of the owner's own words alone."""
-    query = select(schema.taints).where(schema.taints.c.run == run).order_by(schema.taints.c.n)
+    query = select(taints).where(taints.c.run == run).order_by(taints.c.n)
     return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
 
 

@@ -11,8 +11,9 @@ from sqlalchemy import Connection, RowMapping, or_, select
 
 from runner.model import ApprovalId, Digest, RunId, Sender
 from runner.policy.catalogue import TOOLS
-from runner.store import codec, schema, taints
+from runner.store import codec, taints
 from runner.store.rows import ApprovalRow
+from runner.store.schema_taint import written
 
 #: Tools that leave parts of what stood there before: a file that was tainted stays so.
 _KEEPS_SOME = frozenset({"Edit", "NotebookEdit"})
@@ -46,21 +47,21 @@ def note(conn: Connection, row: ApprovalRow, *, now: float) -> None:
             continue
         run, sender = (row.run, row.sender) if tainted or earlier is None else (earlier.run, earlier.sender)
         values = {"approval": row.id, "agent": row.agent, "path": path, "post_image": row.post_image, "run": run, "at": now}
-        conn.execute(schema.written.insert().values(**values, **codec.sender_columns(sender)))
+        conn.execute(written.insert().values(**values, **codec.sender_columns(sender)))
 
 
 def beneath(conn: Connection, agent: str, path: str, *, limit: int) -> tuple[WrittenRow, ...]:
     """What effects left at a path, or anywhere beneath it; newest first."""
-    table = schema.written.c
+    table = written.c
     here = or_(table.path == path, table.path.startswith(f"{path}/", autoescape=True))
-    query = select(schema.written).where(table.agent == agent, here).order_by(table.at.desc()).limit(limit)
+    query = select(written).where(table.agent == agent, here).order_by(table.at.desc()).limit(limit)
     return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
 
 
 def _left(conn: Connection, path: str, *, agent: str, digest: Digest | None) -> WrittenRow | None:
     """The effect that left these very bytes there."""
-    table = schema.written.c
-    query = select(schema.written).where(table.agent == agent, table.path == path, table.post_image == (digest or ""))
+    table = written.c
+    query = select(written).where(table.agent == agent, table.path == path, table.post_image == (digest or ""))
     found = conn.execute(query.order_by(table.at.desc()).limit(1)).mappings().one_or_none()
     return None if found is None else codec.read(_row, found)
 

@@ -25,7 +25,6 @@ WANTED = {
 #: What is built by a later issue, or is a limit that a page states and no test can hold.
 LATER = {
     "R56": "issue 8: contacts send; a fresh container per segment is held by invariant 6",
-    "R57": "issue 8: contacts send",
     "R58": "limit: the owner's own page is read by the model; docs/threat-model.md",
     "R59": "limit: text inside a picture passes the fence; docs/threat-model.md",
     "R60": "limit: a turn that starts by itself has no person in it",
