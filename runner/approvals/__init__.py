@@ -12,6 +12,7 @@ from runner.approvals.extending import extend
 from runner.approvals.listing import Listing, listing
 from runner.approvals.opening import Caps, Refusal, Request, open_turn
 from runner.approvals.outcomes import OUTCOME_BYTES, bounded, is_error, outcome_text
+from runner.approvals.refusals import too_late
 from runner.store import ApprovalRow, Approver
 
 __all__ = [
@@ -47,4 +48,5 @@ __all__ = [
     "settle",
     "stale",
     "store_edit",
+    "too_late",
 ]

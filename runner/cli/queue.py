@@ -86,12 +86,6 @@ def show(
         screen.document(found.get("input"))
     elif json:
         screen.document(found)
-    elif reached.kind == "approval":
-        show_card(screen, found, now=now())
-        if found.get("state") == ApprovalState.UNKNOWN.value:
-            screen.say("look what became of it, then ", Styled(f"runner settle {reached.id} happened|not-happened", "bold"))
-    elif reached.kind == "run":
-        show_run(screen, found)
     else:
         _draw(screen, reached, found)
 

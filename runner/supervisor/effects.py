@@ -188,7 +188,7 @@ class Effects:
 
     async def refuse_blocked(self, row: ApprovalRow) -> None:
         """Refuse a yes to a call of a tool that the owner has blocked since (R109); it goes on waiting."""
-        _refuse_blocked(await asyncio.to_thread(self._look, row.id))
+        _refuse_blocked(await asyncio.to_thread(self._look, row.id, None))
 
     async def go_on(self, approval: ApprovalId) -> None:
         """A decision that came too late has ended the call itself: its run must hear of it."""
@@ -211,7 +211,7 @@ class Effects:
         """From a look to what came of it, alone in its run; `yes` is said with what the look leads to, or refused."""
         step = None
         while step is None:  # else the owner chose otherwise between the look and the beginning
-            looked = await asyncio.to_thread(self._look, approval)
+            looked = await asyncio.to_thread(self._look, approval, yes)
             if yes is not None:
                 _refuse_blocked(looked)
             step = await self._parts.store.call(self._intents.begin, looked, yes)
@@ -219,11 +219,12 @@ class Effects:
         self._parts.changes.ring()
         return row
 
-    def _look(self, approval: ApprovalId) -> Looked:
+    def _look(self, approval: ApprovalId, yes: Yes | None) -> Looked:
         """An approval, what speaks against carrying it out, and what it is about to write over. Blocking; for a thread."""
         contexts = self._parts.contexts
         with self._parts.store.reading() as conn:
-            row = rows.get(conn, approval)
+            found = rows.get(conn, approval)
+            row = found if yes is None else yes.made_of(found)
             profile = from_json(json.loads(profiles.get(conn, row.profile_digest).text))
         chosen = contexts.chosen(row.agent)
         doubt = doubt_about(row, profile, chosen, contexts=contexts)

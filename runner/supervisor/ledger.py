@@ -197,7 +197,6 @@ class Ledger:
             post_image=plan.post_image if plan is not None else None,
             preview=plan.preview if plan is not None else _IN_CONTAINER,
             warnings=plan.warnings if plan is not None else (),
-            standing=STANDING_YES if decision.verdict is Verdict.ALLOW else None,
             sender=run.sender,
             expires_at=self._clock() + self._profile.approvals.expires,
             required=self._profile.approvals.required,
