@@ -150,6 +150,11 @@ class Terminal:
         return [line.rstrip() for line in self._screen.display]
 
     @property
+    def styles(self) -> list[str]:
+        """The parameters of every style that came."""
+        return [found.decode()[2:-1] for found in _STYLES.findall(self.seen)]
+
+    @property
     def pid(self) -> int:
         """The command's process."""
         return self._process.pid
