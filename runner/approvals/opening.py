@@ -69,6 +69,7 @@ class Caps:
 
     per_run: int = 20
     per_contact_run: int = 3
+    per_contact: int = 12  #: in all of a contact's runs together, so that many captures are no way round
     per_agent: int = 20_000
     overall: int = 40_000
     per_minute: int = 60  #: calls that one run may put before a person within a minute, answered or not
@@ -170,6 +171,8 @@ def _too_many(conn: Connection, request: Request, caps: Caps, now: float) -> str
     limit = caps.per_run if owners else caps.per_contact_run
     if rows.pending(conn, request.run) >= limit:
         return f"{limit} calls of this run already wait for a person; do not ask for more until they are answered"
+    if not owners and rows.count(conn, sender=request.sender, states={ApprovalState.PENDING}) >= caps.per_contact:
+        return f"{caps.per_contact} calls of this sender's runs already wait for a person; do not ask for more until then"
     if rows.count(conn, run=request.run, states=[*ApprovalState], since=now - 60) >= caps.per_minute:
         return f"this run has asked for {caps.per_minute} calls within a minute; ask for the next one later"
     share = 1 if owners else 2

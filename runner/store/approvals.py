@@ -16,7 +16,7 @@ from sqlalchemy import Connection, RowMapping, func, select, update
 from runner.digest import digest_bytes
 from runner.errors import NotFoundError
 from runner.lifecycle import APPROVAL, APPROVAL_ENDS, ApprovalEvent, ApprovalState, sources
-from runner.model import ApprovalId, CallId, Digest, Json, RunId
+from runner.model import ApprovalId, CallId, Digest, Json, RunId, Sender
 from runner.store import audit, codec, ids, schema
 from runner.store import edit as edits
 from runner.store.edit import Edit
@@ -136,20 +136,23 @@ def pending(conn: Connection, run: RunId) -> int:
     return count(conn, run=run, states={ApprovalState.PENDING})
 
 
-def count(
+def count(  # noqa: PLR0913 -- conditions of one query
     conn: Connection,
     *,
     run: RunId | None = None,
     agent: str | None = None,
+    sender: Sender | None = None,
     states: Collection[ApprovalState],
     since: float | None = None,
 ) -> int:
-    """How many approvals are in one of the states, of one run, one agent or all; `since`: only those asked for after it."""
+    """How many approvals are in one of the states, of one run, agent or sender or of all; `since`: asked for after it."""
     query = select(func.count()).where(schema.approvals.c.state.in_(sorted(state.value for state in states)))
     if run is not None:
         query = query.where(schema.approvals.c.run == run)
     if agent is not None:
         query = query.where(schema.approvals.c.agent == agent)
+    if sender is not None:
+        query = query.where(*(schema.approvals.c[name] == value for name, value in codec.sender_columns(sender).items()))
     if since is not None:
         query = query.where(schema.approvals.c.created > since)
     return conn.execute(query).scalar_one()

@@ -249,3 +249,14 @@ def test_a_run_asks_only_so_much_in_a_minute_answered_or_not(store: Store) -> No
         (over,) = opened_with(conn, caps, requests[2], now=NOW + 59)
         assert over.startswith("refused: this run has asked for 2 calls within a minute")
         assert opened_with(conn, caps, requests[3], a_request(conn, a_run(conn).id), now=NOW + 60) == ["pending", "pending"]
+
+
+def test_many_captures_of_one_contact_are_no_way_round_and_crowd_no_other_out(store: Store) -> None:
+    """L8: per sender first; the next contact and the owner have their own places."""
+    other = replace(CONTACT, fingerprint="SHA256:other")
+    with store.begin() as conn:
+        asked = [a_request(conn, a_run(conn, sender=CONTACT).id, sender=CONTACT) for _ in range(13)]
+        *waiting, refused = opened_with(conn, Caps(), *asked)
+        assert (set(waiting), refused.startswith("refused: 12 calls of this sender")) == ({"pending"}, True)
+        rest = [a_request(conn, a_run(conn, sender=other).id, sender=other), a_request(conn, a_run(conn).id)]
+        assert opened_with(conn, Caps(), *rest) == ["pending", "pending"]
