@@ -71,7 +71,8 @@ def _section(command: Any, path: str) -> Iterator[str]:
     yield f"### {path}"
     yield inspect.cleandoc(command.help or "")
     with command.make_context(path, [], resilient_parsing=True) as context:
-        usage = " ".join([path, *command.collect_usage_pieces(context)])
+        pieces = ["[OPTIONS]"] if _commands(command) else command.collect_usage_pieces(context)
+        usage = " ".join([path, *pieces])
         rows = [row for parameter in command.params if (row := _row(parameter, context))]
     example = str(command.epilog or "").removeprefix("Example: ")
     yield f"```\n{usage}\n\n{example}\n```" if example else f"```\n{usage}\n```"

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from runner.errors import NotFoundError
-from runner.lifecycle import ApprovalState
-from runner.model import ApprovalId
+from runner.lifecycle import ApprovalState, CaptureState
+from runner.model import ApprovalId, CaptureId
 from runner.notify.words import Item
-from runner.store import AuditRow, Connection, approvals, audit
+from runner.store import AuditRow, Connection, approvals, audit, captures
 from runner.store.notices import Subject
 
 _OVER = "more calls than may wait"
+_STRANGER = "a sender nobody has verified"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,15 @@ def _in_state(conn: Connection, subject: str, state: ApprovalState) -> Item | No
     return Item(agent=row.agent, tool=row.tool, why=row.why, approval=row.id, expires=expires)
 
 
+def _stub(conn: Connection, subject: str) -> Item | None:
+    """A capture of a sender nobody has verified; what they call themselves is told to nobody."""
+    try:
+        row = captures.get(conn, CaptureId(subject))
+    except NotFoundError:
+        return None
+    return Item(agent=row.agent, tool="", why=_STRANGER, approval=row.id) if row.state is CaptureState.STUB else None
+
+
 def _refused(conn: Connection, subject: str) -> Item | None:
     """A call over a cap: it waits for nobody, and people are told that there were such (L8)."""
     for row in audit.of_subject(conn, subject):
@@ -64,6 +74,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(name="late", look=_pending, urgent=True, share=0.9),
     Kind(name="half", look=_pending, urgent=True, share=0.5),
     Kind(name="asked", event="approval.request", look=_pending),
+    Kind(name="stub", event="capture.hold", look=_stub),
     Kind(name="refused", event="approval.refused", look=_refused),
 )
 EVENTS = {kind.event: kind for kind in KINDS if kind.event is not None}

@@ -35,13 +35,14 @@ _TITLES: Mapping[str, tuple[str, str]] = {
     "late": ("a call expires soon", "calls expire soon"),
     "unknown": ("nobody knows whether an effect happened", "effects may have happened or not"),
     "refused": ("a call was refused: too many wait", "calls were refused: too many wait"),
+    "stub": ("a capture waits to be accepted", "captures wait to be accepted"),
     "test": ("a test, nothing needs you", "tests, nothing needs you"),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One thing that needs a person, as it is on record. `approval` and `expires` are None where it has none."""
+    """One thing that needs a person, as it is on record. `approval` is its id; it and `expires` are None where it has none."""
 
     agent: str
     tool: str

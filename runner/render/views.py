@@ -12,6 +12,7 @@ from datetime import datetime
 from runner.lifecycle import RunState, word
 from runner.model import Json, JsonObject
 from runner.render.block import show_block
+from runner.render.notices import show_channels
 from runner.render.screen import CELL, Part, Screen, Styled
 from runner.render.values import age, duration, moment, objects_at, signed, text_at, texts_at, tool_name
 
@@ -194,6 +195,9 @@ def show_status(screen: Screen, status: JsonObject) -> None:
     screen.say(Styled("runs", "green"), f", pid {text_at(status, 'pid')}{since}, version {text_at(status, 'version')}")
     for key, value in status.items():
         if key in {"pid", "uptime", "version"} or value in (None, "", {}, []):
+            continue
+        if key == "notices":
+            show_channels(screen, status)
             continue
         if isinstance(value, dict):
             shown = ", ".join(f"{inner} {text_at(value, inner)}" for inner in value if value[inner] not in (None, "", 0))

@@ -129,7 +129,7 @@ def unknown_to_the_command_line(words: list[str]) -> list[str]:
     command: object = typer.main.get_command(make_app())
     while words and (verb := getattr(command, "commands", {}).get(words[0])):
         command, words = verb, words[1:]
-    if hasattr(command, "commands"):
+    if hasattr(command, "commands") and not getattr(command, "invoke_without_command", False):
         return words[:1] or ["(nothing)"]
     known = {option for parameter in command.params for option in parameter.opts}  # type: ignore[attr-defined]
     return [word for word in words if word.startswith("-") and word not in known]

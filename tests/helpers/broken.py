@@ -28,14 +28,14 @@ def writes_other_bytes() -> None:
         (cwd / path.name).write_bytes(b"other")
         return Effect(state="done", outcome="wrote it", changed=(Change(path=path, data=b"other"),))
 
-    effects.act = act  # type: ignore[assignment]
+    vars(effects)["act"] = act
 
 
 def carries_out_what_was_denied() -> None:
     """A no is followed by the effect."""
     arrow = (ApprovalState.DENIED, ApprovalEvent.EXECUTE)
     lifecycle.APPROVAL[arrow] = ApprovalState.EXECUTING  # type: ignore[index]
-    approvals.begin_effect = lambda conn, id, *, now: rows.move(conn, id, ApprovalEvent.EXECUTE, now=now)  # type: ignore[assignment]
+    approvals.begin_effect = lambda conn, id, *, now: rows.move(conn, id, ApprovalEvent.EXECUTE, now=now)
     deny = effects.Effects.deny
 
     async def broken(self: effects.Effects, approval: Any, **more: Any) -> Any:

@@ -6,14 +6,14 @@ import asyncio
 from pathlib import Path
 
 from runner import approvals
-from runner.lifecycle import ApprovalEvent, ApprovalState
-from runner.model import RunId
+from runner.lifecycle import ApprovalEvent, ApprovalState, CaptureEvent
+from runner.model import CaptureId, RunId, Sender, SenderKind
 from runner.notify.timing import Timing
 from runner.notify.worker import Pace
-from runner.store import ApprovalRow, Store, audit
+from runner.store import ApprovalRow, CaptureRow, Store, audit, captures
 from runner.store import approvals as rows
 from tests.helpers.notices import Watcher, apprise_to, receiving, webhook_to
-from tests.helpers.stored import ANNA, NOW, a_request, a_run, an_approval, approved, opened, queue
+from tests.helpers.stored import ANNA, NOW, a_request, a_run, an_approval, approved, fresh, opened, queue
 
 
 def asked(store: Store, run: RunId | None = None, **changes: object) -> ApprovalRow:
@@ -113,6 +113,22 @@ def test_a_call_first_seen_near_its_end_is_told_that_and_not_its_half(store: Sto
         asked(store)
         watcher.tick(3500)
         assert [got.json["title"] for got in server.got] == ["runner: a call expires soon", "runner: a call waits for you"]
+
+
+def test_a_strangers_capture_is_told_without_a_word_of_theirs(store: Store) -> None:
+    """C1: a stub's content is shown to nobody before it is accepted."""
+    with receiving() as server:
+        watcher = Watcher(store, apprise_to(server))
+        stranger = Sender(kind=SenderKind.CONTACT, petname=None, fingerprint="f" * 16)
+        with store.begin() as conn:
+            row = CaptureRow(id=CaptureId(fresh("c")), agent="scribe", sender=stranger, text='{"note":"hi"}', created=NOW)
+            captures.insert(conn, row)
+            captures.move(conn, row.id, CaptureEvent.HOLD, now=NOW)
+        watcher.tick(21)
+        (got,) = server.got
+        assert got.json["title"] == "runner: a capture waits to be accepted"
+        lines = ["agent: scribe", "why: a sender nobody has verified", f"id: {row.id[:10]}", "", "look: runner todo"]
+        assert got.json["message"].splitlines()[:5] == lines
 
 
 def test_an_effect_that_nobody_knows_about_is_told(store: Store) -> None:

@@ -80,6 +80,25 @@ def test_notify_test_without_a_channel_says_where_to_set_one_up(run: Run, servic
     assert "docs/notices.md" in ran.err
 
 
+def test_status_has_a_line_for_each_channel(run: Run, service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C4: dead letters are seen without a file being read."""
+    channels = [
+        {"name": "ntfy-0123abcd", "waiting": 0, "dead": 0, "delivered": 3, "error": None},
+        {"name": "webhook", "waiting": 2, "dead": 1, "delivered": 0, "error": "it answered 500"},
+    ]
+    known = service.status
+
+    async def status() -> dict[str, object]:
+        return {**await known(), "notices": {"channels": channels, "dead": 1}}
+
+    monkeypatch.setattr(service, "status", status)
+    shown = [" ".join(line.split()) for line in run("status").out.splitlines() if "notices" in line]
+    assert shown == [
+        "notices to ntfy-0123abcd: 0 on their way, 0 given up",
+        "notices to webhook: 2 on their way, 1 given up, it answered 500",
+    ]
+
+
 @pytest.fixture
 def database(state: Path) -> Path:
     """A database with a call that was carried out; no supervisor runs."""
