@@ -184,6 +184,7 @@ NOTICE: Mapping[tuple[NoticeState, NoticeEvent], NoticeState] = {
     (NoticeState.WAITING, NoticeEvent.DECIDE): NoticeState.NEEDLESS,
 }
 
+CAPTURE_ENDS = frozenset({_C.DELIVERED, _C.CLOSED})
 RUN_ENDS = frozenset({_R.REPLIED, _R.FAILED, _R.CANCELLED, _R.LOST})
 #: States in which an approval has an outcome that its agent can be told.
 APPROVAL_ENDS = frozenset(_A) - {_A.PENDING, _A.APPROVED, _A.EXECUTING, _A.UNKNOWN}

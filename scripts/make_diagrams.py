@@ -13,7 +13,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from runner.approvals.outcomes import ending
-from runner.lifecycle import APPROVAL, APPROVAL_ENDS, RUN, RUN_ENDS, ApprovalState, RunState, word
+from runner.lifecycle import (
+    APPROVAL,
+    APPROVAL_ENDS,
+    CAPTURE,
+    CAPTURE_ENDS,
+    RUN,
+    RUN_ENDS,
+    ApprovalState,
+    CaptureState,
+    RunState,
+    word,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "runner"
@@ -50,6 +61,10 @@ def states_page() -> str:
 
 Made by `make diagrams` from the tables in `runner/lifecycle.py`; a test compares. `store` moves a state by compare-and-set,
 and a database trigger made from the same tables aborts every other change.
+
+## A capture
+
+{diagram(CAPTURE, first=CaptureState.RECEIVED, ends=CAPTURE_ENDS)}
 
 ## A run
 
@@ -102,7 +117,7 @@ def filled(page: str) -> str:
     Raises:
         ValueError: The marks of a block are missing.
     """
-    states = f"```\nrun\n{arrows(RUN)}\n\napproval\n{arrows(APPROVAL)}\n```"
+    states = f"```\ncapture\n{arrows(CAPTURE)}\n\nrun\n{arrows(RUN)}\n\napproval\n{arrows(APPROVAL)}\n```"
     return _block(_block(page, "states", states), "modules", modules())
 
 

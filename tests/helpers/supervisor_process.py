@@ -58,6 +58,7 @@ class SupervisorProcess:
     environment: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     command: Sequence[str] = ("runner", "serve")  #: the module that is the supervisor, and its arguments
+    within: Sequence[str] = ()  #: what every process is started by, such as one of another network namespace
 
     def __post_init__(self) -> None:
         """Make the folders and an empty script."""
@@ -95,7 +96,11 @@ class SupervisorProcess:
         said = len(self.log)
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", *self.command], env=self.variables, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+                [*self.within, sys.executable, "-m", *self.command],
+                env=self.variables,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
             )
         process = self.process
 
@@ -124,7 +129,7 @@ class SupervisorProcess:
     def run(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
         """One command, off a terminal."""
         return subprocess.run(
-            [sys.executable, "-m", "runner", *arguments],
+            [*self.within, sys.executable, "-m", "runner", *arguments],
             env=self.variables,
             input=stdin if stdin is not None else "",
             capture_output=True,

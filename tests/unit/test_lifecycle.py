@@ -10,10 +10,13 @@ import pytest
 from runner.lifecycle import (
     APPROVAL,
     APPROVAL_ENDS,
+    CAPTURE,
+    CAPTURE_ENDS,
     RUN,
     RUN_ENDS,
     ApprovalEvent,
     ApprovalState,
+    CaptureState,
     RunEvent,
     RunState,
     moves,
@@ -29,6 +32,9 @@ RUN_MOVES = """
     held>running held>parked held>failed held>cancelled held>lost
     parked>queued parked>failed parked>cancelled
     failed>queued
+"""
+CAPTURE_MOVES = """
+    received>delivered received>stub received>stored stub>stored stub>closed stored>delivered stored>closed
 """
 APPROVAL_MOVES = """
     pending>approved pending>denied pending>expired pending>no_channel pending>cancelled pending>superseded
@@ -46,6 +52,11 @@ def test_a_run_moves_only_as_designed() -> None:
     assert written(RUN) == set(RUN_MOVES.split())
 
 
+def test_a_capture_is_delivered_once_or_closed_and_never_comes_back() -> None:
+    """R36."""
+    assert written(CAPTURE) == set(CAPTURE_MOVES.split())
+
+
 def test_an_approval_moves_only_as_designed() -> None:
     assert written(APPROVAL) == set(APPROVAL_MOVES.split())
 
@@ -61,7 +72,12 @@ def reachable(table: Mapping[tuple[Enum, Enum], Enum], first: Enum) -> set[Enum]
 
 
 @pytest.mark.parametrize(
-    ("table", "first", "states"), [(RUN, RunState.QUEUED, RunState), (APPROVAL, ApprovalState.PENDING, ApprovalState)]
+    ("table", "first", "states"),
+    [
+        (CAPTURE, CaptureState.RECEIVED, CaptureState),
+        (RUN, RunState.QUEUED, RunState),
+        (APPROVAL, ApprovalState.PENDING, ApprovalState),
+    ],
 )
 def test_every_state_can_be_reached_from_the_first(
     table: Mapping[tuple[Enum, Enum], Enum], first: Enum, states: type[Enum]
@@ -69,7 +85,7 @@ def test_every_state_can_be_reached_from_the_first(
     assert reachable(table, first) == set(states)
 
 
-@pytest.mark.parametrize(("table", "ends"), [(RUN, RUN_ENDS), (APPROVAL, APPROVAL_ENDS)])
+@pytest.mark.parametrize(("table", "ends"), [(CAPTURE, CAPTURE_ENDS), (RUN, RUN_ENDS), (APPROVAL, APPROVAL_ENDS)])
 def test_nothing_leaves_an_end_and_everything_else_can_be_left(
     table: Mapping[tuple[Enum, Enum], Enum], ends: frozenset[Enum]
 ) -> None:

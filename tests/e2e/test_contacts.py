@@ -1,0 +1,213 @@
+"""Somebody else's machine sends: the commands of docs/contacts.md between two network namespaces, and a burst (issue 8)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from benchmarks._model import Model, say
+from runner.api.client import Client
+from runner.api.courier import Courier
+from runner.api.outbox import Outbox
+from runner.captures import ed25519, keyfile
+from tests.helpers.door import free_port
+from tests.helpers.supervisor_process import SupervisorProcess, eventually, text
+
+pytestmark = pytest.mark.docker
+
+PAGE = (Path(__file__).parents[2] / "docs/contacts.md").read_text(encoding="utf-8")
+HOST, ADDRESS, OTHER = "agents.example.org", "10.213.77.1", "10.213.77.2"
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+@contextmanager
+def two_machines() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Two network namespaces with a cable between them; the second one's name service knows the first."""
+    ours, theirs = (f"runner{os.getpid()}{end}" for end in "ab")
+    hosts = Path(f"/etc/netns/{theirs}/hosts")
+    try:
+        for name in (ours, theirs):
+            ip("netns", "add", name)
+            ip("-n", name, "link", "set", "lo", "up")
+        ip("link", "add", "eth0", "netns", ours, "type", "veth", "peer", "name", "eth0", "netns", theirs)
+        for name, address in ((ours, ADDRESS), (theirs, OTHER)):
+            ip("-n", name, "address", "add", f"{address}/30", "dev", "eth0")
+            ip("-n", name, "link", "set", "eth0", "up")
+        hosts.parent.mkdir(parents=True)
+        hosts.write_text(f"{ADDRESS} {HOST}\n")
+        # The supervisor keeps the host's mounts: it reads a container's limits out of them.
+        yield ("nsenter", f"--net=/run/netns/{ours}"), ("ip", "netns", "exec", theirs)
+    finally:
+        for name in (ours, theirs):
+            subprocess.run(["ip", "netns", "delete", name], check=False, capture_output=True)
+        hosts.unlink(missing_ok=True)
+        if hosts.parent.exists():
+            hosts.parent.rmdir()
+
+
+@dataclass
+class Contact:
+    """Somebody else's machine: a home, a key, the command line, and no supervisor."""
+
+    home: Path
+    within: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        keep = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        self.home.mkdir(parents=True, exist_ok=True)
+        return subprocess.run(
+            [*self.within, sys.executable, "-m", "runner", *arguments],
+            env=keep | {"HOME": str(self.home)} | self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    def ask(self, *arguments: str) -> Any:
+        done = self.run(*arguments, "--json")
+        assert done.returncode == 0, (arguments, done.stderr)
+        return json.loads(done.stdout)
+
+    def deliver(self, to: str, note: str) -> str:
+        """Send a capture, without the cost of a process."""
+        path, outbox = self.home / ".config/runner/contact.key", Outbox(self.home / "state")
+        with Courier(to, keyfile.read(path), ca=None, say=lambda _: None) as courier:
+            body = json.dumps({"agent": "tester", "note": note}).encode()
+            return str(courier.send(body, agent="tester", outbox=outbox, key_file=str(path)).capture)
+
+
+def five_commands() -> list[list[str]]:
+    """The block of the page that two people follow, as a shell would split it."""
+    block = PAGE.partition("## Two people, five commands")[2].partition("```\n")[2].partition("```")[0]
+    return [shlex.split(line)[1:] for line in block.splitlines()]
+
+
+def test_two_machines_follow_the_page_from_key_to_receipt_to_state(supervisor: SupervisorProcess) -> None:
+    """Issue 8, done when: two network namespaces exchange key, capture and state by the very commands of docs/contacts.md."""
+    keygen, add, publish, send, get = five_commands()
+    assert len(re.findall(r"^runner ", PAGE.partition("## What a contact")[0], re.MULTILINE)) == 5
+    authority = trustme.CA()
+    leaf, pems = authority.issue_cert(HOST), supervisor.home
+    authority.cert_pem.write_to_path(str(pems / "ca.pem"))
+    leaf.cert_chain_pems[0].write_to_path(str(pems / "cert.pem"))
+    leaf.private_key_pem.write_to_path(str(pems / "key.pem"))
+    supervisor.script([text("Looked at it.")])
+    with two_machines() as (ours, theirs):
+        supervisor.within = ours
+        supervisor.environment |= {
+            "RUNNER_INGRESS__BIND": f"{ADDRESS}:8443",
+            "RUNNER_INGRESS__CERTIFICATE": str(pems / "cert.pem"),
+            "RUNNER_INGRESS__KEY": str(pems / "key.pem"),
+            "RUNNER_INGRESS__PUBLIC_URL": f"https://{HOST}:8443",
+        }
+        maria = Contact(supervisor.home / "maria", theirs, {"SSL_CERT_FILE": str(pems / "ca.pem")})
+        supervisor.start()
+        key = maria.run(*keygen).stdout.strip()
+        stranger = maria.run(*(word.replace("NOTE", "hello") for word in send))
+        assert (stranger.returncode, "does not take it from this key" in stranger.stderr) == (7, True)
+        assert supervisor.run(*(word.replace("KEY", key) for word in add)).returncode == 0
+        supervisor.publish("scribe", contacts=' ["maria"]')
+        assert (
+            supervisor.run(*(word.replace("scribe.toml", str(supervisor.home / "scribe.toml")) for word in publish)).returncode
+            == 0
+        )
+        receipt = maria.ask(*(word.replace("NOTE", "What is this about?") for word in send))
+        asked = [word.replace("CAPTURE", receipt["capture"]) for word in get if word != "--wait"]
+        (run,) = supervisor.ask("runs")["runs"]
+        ended = supervisor.until(run["id"], "replied")
+        assert (ended["sender"].partition(" ")[0], ended["strict"], run["capture"]) == ("maria", True, receipt["capture"])
+        assert maria.ask(*asked)["state"] in {"received", "answered"}
+        assert supervisor.run("contact", "block", "maria").returncode == 0
+        assert maria.run(*asked).returncode == 7
+
+
+class Recorder(Model):
+    """A model that keeps what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bodies: list[str] = []
+
+    def answer(self, path: str, body: Any) -> tuple[str, bytes]:
+        self.bodies.append(json.dumps(body))
+        return super().answer(path, body)
+
+
+@contextmanager
+def hosting(supervisor: SupervisorProcess, *petnames: str) -> Iterator[tuple[Recorder, dict[str, Contact], str]]:
+    """A supervisor whose agent `tester` lists some contacts, each with a machine of its own."""
+    model, to = Recorder(), f"http://127.0.0.1:{free_port()}"
+    model.play([[say("Looked.")]])
+    with model.on_loopback() as url:
+        supervisor.environment |= {"RUNNER_MODEL": url, "RUNNER_INGRESS__BIND": to.removeprefix("http://")}
+        supervisor.start()
+        supervisor.publish(contacts=f" {json.dumps(petnames)}")
+        machines = {}
+        for name in petnames:
+            machines[name] = Contact(supervisor.home / name)
+            key = ed25519.make()
+            keyfile.write(machines[name].home / ".config/runner/contact.key", key)
+            with Client(supervisor.state / "control.sock") as client:
+                client.post("contacts", body={"petname": name, "key": key.public})
+        yield model, machines, to
+
+
+def test_two_contacts_and_the_owner_never_share_a_byte(supervisor: SupervisorProcess) -> None:
+    """R56, R57, item 88: each run's conversation holds its own capture's words and nobody else's."""
+    with hosting(supervisor, "maria", "ben") as (model, machines, to):
+        runs = [supervisor.send("CANARY-owner")]
+        for name in ("maria", "ben", "maria"):
+            machines[name].deliver(to, f"CANARY-{name}-{len(runs)}")
+            runs.append(supervisor.ask("runs")["runs"][0]["id"])
+        for run in runs:
+            supervisor.until(run, "replied")
+        found = [set(re.findall(r"CANARY-[a-z0-9-]+", body)) for body in model.bodies]
+        assert {frozenset(words) for words in found if words} == {
+            frozenset({word}) for word in ("CANARY-owner", "CANARY-maria-1", "CANARY-ben-2", "CANARY-maria-3")
+        }
+
+
+def test_a_stub_waits_for_accept_and_a_burst_is_finished_fairly(supervisor: SupervisorProcess) -> None:
+    """C22, R22; issue 8 point 8: all accepted, none lost, no contact and not the owner behind another's many."""
+    names = ("anna", "ben", "carl")
+    with hosting(supervisor, *names, "unknown") as (_, machines, to):
+        supervisor.run("contact", "verify", "unknown", "--undo")
+        stub = machines["unknown"].deliver(to, "SECRET-OF-A-STUB")
+        assert "SECRET" not in json.dumps(supervisor.ask("show", stub)) + supervisor.run("captures").stdout
+        burst = [("anna", number) for number in range(6)] + [("ben", 0), ("carl", 0), ("ben", 1), ("carl", 1)]
+        with ThreadPoolExecutor(4) as together:
+            sent = list(together.map(lambda one: machines[one[0]].deliver(to, f"{one[1]}"), burst))
+        supervisor.send("the owner's, behind all of them")
+        assert supervisor.ask("accept", stub)["state"] == "delivered"
+
+        def over() -> list[dict[str, Any]] | None:
+            found = supervisor.ask("runs")["runs"]
+            return found if all(run["state"] == "replied" for run in found) else None
+
+        runs = eventually(over, "every run ends")
+        assert {run["capture"] for run in runs} >= {*sent, stub}
+        assert len(runs) == len(sent) + 2
+        order = [run["sender"].partition(" ")[0] for run in sorted(runs, key=lambda run: run["updated"])]
+        assert Counter(order)["anna"] == 6
+        assert order.index("owner") < len(order) - 1, "the owner did not wait for all of them"
+        last = [name for name in order if name in names][-2:]
+        assert "anna" in last, f"one contact's many kept out the others: {order}"
