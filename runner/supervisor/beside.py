@@ -16,7 +16,7 @@ from runner.digest import parse_call
 from runner.lifecycle import ApprovalState
 from runner.model import WORKSPACE, Json, JsonObject, ToolCall, Verdict
 from runner.policy.catalogue import TOOLS, unknown_tool
-from runner.store import ApprovalRow, CallRow, Connection, calls, lookbacks
+from runner.store import ApprovalRow, CallRow, Connection, calls, grants, lookbacks
 from runner.store import approvals as rows
 
 #: Seconds for which a denial of a similar call is worth a warning.
@@ -25,7 +25,7 @@ LATELY = 24 * 3600.0
 _CLAIMS: Mapping[str, tuple[str, ...]] = MappingProxyType({"Bash": ("description",)})
 _READS = frozenset({"Read", "NotebookRead"})
 #: Whoever decides without a person: their word is no habit of anybody.
-_NOBODY = "policy"
+_NOBODY = frozenset({"policy", grants.CHANNEL})
 
 
 class Habit(NamedTuple):
@@ -173,4 +173,4 @@ def _arguments(tool: str, raw: str) -> Mapping[str, Json]:
 
 
 def _by_a_person(row: ApprovalRow) -> bool:
-    return row.decided_by is not None and row.decided_by.channel != _NOBODY
+    return row.decided_by is not None and row.decided_by.channel not in _NOBODY

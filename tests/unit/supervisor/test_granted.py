@@ -13,10 +13,11 @@ import pytest
 from runner import approvals
 from runner.approvals import WITHDRAWN
 from runner.lifecycle import ApprovalEvent, ApprovalState
-from runner.model import JsonObject, Policy, Sender, SenderKind, Verdict
+from runner.model import OWNER, JsonObject, Policy, Sender, SenderKind, Verdict
 from runner.policy.grants import Wish
+from runner.policy.taint import Taint, TaintKind
 from runner.profiles.codec import profile_digest
-from runner.store import ApprovalRow, RunRow, audit, grants
+from runner.store import ApprovalRow, RunRow, audit, grants, taints
 from runner.store import approvals as rows
 from runner.supervisor.grants import Grants
 from runner.supervisor.standing import StandingYes
@@ -229,6 +230,21 @@ def test_a_contacts_run_uses_no_grant(tmp_path: Path) -> None:
         row = world.a_running(sender=MARIA)
         await desk_of(world, row, MARIA).take_turn(a_turn(write("a.txt")))
         assert (states(world.approvals(row.id)), used(world, found["id"])) == ([_S.PENDING], 0)
+
+    perform(tmp_path, scene, strict=False)
+
+
+@pytest.mark.parametrize(("sender", "state"), [(MARIA, _S.PENDING), (OWNER, _S.APPROVED), (None, _S.APPROVED)])
+def test_a_run_with_a_contacts_words_in_it_uses_no_grant(sender: Sender | None, state: ApprovalState, tmp_path: Path) -> None:
+    """P4, R57: the owner's run has read a file that a contact's run left."""
+
+    async def scene(world: World) -> None:
+        await grant(world)
+        row = world.a_running()
+        with world.store.begin() as conn:
+            taints.add(conn, row.id, [Taint(kind=TaintKind.FILE, source="in.txt", sender=sender)], now=NOW)
+        await world.desk(row).take_turn(a_turn(write("a.txt")))
+        assert states(world.approvals(row.id)) == [state]
 
     perform(tmp_path, scene, strict=False)
 

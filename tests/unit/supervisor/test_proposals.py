@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from runner.gateway import Handover, ToolUse
-from runner.model import Verdict
+from runner.model import GrantId, Verdict
 from runner.policy import PolicyContext, call_key
 from runner.policy.guard import MAX_INPUT_BYTES
-from runner.supervisor.proposals import Proposal, propose
+from runner.supervisor.proposals import Proposal, as_strict_as_its_twins, propose
 from tests.helpers.builders import a_profile
 from tests.helpers.views import TreeView
 
@@ -50,6 +51,17 @@ def test_what_is_too_large_or_malformed_is_denied_and_handed_over_as_nothing(tmp
 def test_an_undeclared_tool_of_any_size_gets_a_name_no_cli_has(tmp_path: Path) -> None:
     one = proposed("Bash", '{"command":"' + "x" * MAX_INPUT_BYTES + TAIL, tmp_path)
     assert one.handover() == Handover(name="undeclared__Bash", raw="{}")
+
+
+def test_a_call_whose_twin_has_to_be_asked_about_is_asked_about_with_its_plan(tmp_path: Path) -> None:
+    """Of two calls that the CLI asks for in the same words a grant may cover one; both wait, and both can be carried out."""
+    one = proposed(WRITE, '{"file_path":"a.txt","content":"x"}', tmp_path)
+    granted = replace(one, decision=replace(one.decision, verdict=Verdict.ALLOW, rule="grant", grant=GrantId("g_0")))
+    judged = as_strict_as_its_twins(granted, [granted, one])
+    assert (judged.decision.verdict, judged.decision.rule, judged.grant) == (Verdict.ASK, one.decision.rule, None)
+    assert judged.plan == one.plan is not None
+    denied = replace(one, decision=replace(one.decision, verdict=Verdict.DENY))
+    assert as_strict_as_its_twins(granted, [granted, denied]).plan is None
 
 
 @pytest.mark.parametrize("name", ["Write", "Edit", "mcp__runner__Read", "mcp__other__Write", "write"])
