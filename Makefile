@@ -4,7 +4,7 @@ SHELL := bash
 .NOTPARALLEL:
 BIN := .venv/bin
 
-.PHONY: help setup demo test check format kills wall bench oracle mutants diagrams stop-engine
+.PHONY: help setup demo test check format kills wall escape bench oracle mutants diagrams stop-engine
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ kills: setup ## SIGKILL at every arrow of the state tables, 5 of each; prints a 
 
 wall: setup ## weaken each part of a container's hardening in turn; all must be caught at its start
 	@$(BIN)/python -m campaigns.wall
+
+escape: setup ## scripts that try to get out of a container on this machine; says how many did
+	@$(BIN)/runner doctor --escape
 
 bench: setup ## each benchmark in benchmarks/, one after another
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done

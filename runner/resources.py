@@ -21,6 +21,11 @@ def sandbox_dir() -> Path:
     return data_dir() / "sandbox"
 
 
+def escape_dir() -> Path:
+    """Scripts of the escape suite."""
+    return sandbox_dir() / "escape"
+
+
 def profiles_dir() -> Path:
     """The shipped example profiles."""
     return data_dir() / "profiles"
