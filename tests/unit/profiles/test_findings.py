@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runner.model import Policy, Profile, ToolScope
+from runner.model import ApprovalSettings, Policy, Profile, ToolScope
 from runner.profiles import HIDE_DEFAULTS, Finding, Level, Survey, check, survey
 from tests.helpers.builders import a_profile
 
@@ -197,3 +197,13 @@ def test_a_survey_stops_at_its_cap(tmp_path: Path) -> None:
 
     assert (seen.files, seen.complete) == (2, False)
     assert "more than 2 files" in check(a_checked(cwd=tmp_path), surveyed=seen)[0].message
+
+
+@pytest.mark.parametrize(
+    ("required", "keys", "refused"), [(1, 0, False), (2, 0, True), (2, 1, True), (2, 2, False), (2, None, False)]
+)
+def test_more_approvers_than_keys_are_refused(required: int, keys: int | None, refused: bool) -> None:
+    """D5: nobody could ever give the last yes. Where the number of keys is not known, the supervisor says."""
+    profile = a_checked(approvals=ApprovalSettings(required=required))
+    found = [finding for finding in check(profile, surveyed=SEEN, keys=keys) if finding.key == "approvals.required"]
+    assert [finding.level for finding in found] == ([Level.ERROR] if refused else [])
