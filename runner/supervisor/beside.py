@@ -92,8 +92,9 @@ def habit(row: ApprovalRow, earlier: Sequence[ApprovalRow]) -> Habit | None:
 
 def similar_denied(row: ApprovalRow, earlier: Sequence[ApprovalRow]) -> ApprovalRow | None:
     """The newest denial of a call of this agent and tool that led to the same place, or said the same elsewhere."""
-    places = {path.resolved for path in row.paths}
-    said = _arguments(row.tool, row.raw)
+    held = row.effective
+    places = {path.resolved for path in held.paths}
+    said = _arguments(held.tool, held.raw)
     for one in earlier:
         if one.state is not ApprovalState.DENIED or one.decided_at is None or row.created - one.decided_at > LATELY:
             continue
@@ -107,7 +108,8 @@ def similar_denied(row: ApprovalRow, earlier: Sequence[ApprovalRow]) -> Approval
 def _facts(row: ApprovalRow) -> Mapping[str, Json]:
     """What a person would compare: each argument, a path as folder and name, and what stood there."""
     call = spoken(row)
-    paths = {path.asked: path.resolved for path in row.paths}
+    held = row.effective
+    paths = {path.asked: path.resolved for path in held.paths}
     facts: dict[str, Json] = {}
     for name, value in call.arguments.items():
         place = paths.get(value) if isinstance(value, str) else None
@@ -117,7 +119,7 @@ def _facts(row: ApprovalRow) -> Mapping[str, Json]:
             facts |= {"folder": str(place.parent), "name": place.name}
     if call.stood:
         facts["what stands there"] = call.stood
-    return facts | {"sender": row.sender.petname, "warnings": [*row.warnings]}
+    return facts | {"sender": row.sender.petname, "warnings": [*held.warnings]}
 
 
 def _habit_view(found: Habit | None) -> JsonObject | None:

@@ -36,7 +36,7 @@ class Witness:
         row = await self._store.query(approvals.find, ref)
         if not self._room(SHOWN):
             return {"recorded": False}
-        facts: JsonObject = {**card, "fits": card.get("digest") == row.approval_digest}
+        facts: JsonObject = {**card, "fits": card.get("digest") == row.effective.approval_digest}
         await self._store.call(self._append, "approval.shown", subject=row.id, facts=facts, who=who)
         return {"recorded": True}
 

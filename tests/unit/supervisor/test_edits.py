@@ -181,6 +181,44 @@ def test_of_an_edit_and_a_plain_yes_at_the_same_moment_one_wins(tmp_path: Path) 
     play(tmp_path, scene)
 
 
+def test_a_folder_that_was_swapped_for_a_link_after_the_edit_was_shown_leads_nowhere(tmp_path: Path) -> None:
+    """B6, case 48: judged anew with the yes, on the paths as they are then."""
+
+    async def scene(world: World) -> None:
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (world.cwd / "sub").mkdir()
+        _, (waiting,) = await held(world)
+        raw = text(file_path="sub/x.txt", content="X")
+        shown = await planned(world, waiting, raw)
+        (world.cwd / "sub").rmdir()
+        (world.cwd / "sub").symlink_to(outside)
+        with pytest.raises(NotAllowedError):
+            await approved(world, waiting, raw, digest=str(shown["digest"]))
+        assert (world.approval(waiting.id), list(outside.iterdir())) == (waiting, [])
+
+    play(tmp_path, scene)
+
+
+def test_what_stands_beside_an_edited_call_is_about_the_edited_call(tmp_path: Path) -> None:
+    """V6: its warnings, and that such a call was denied lately."""
+
+    async def scene(world: World) -> None:
+        _, (before, waiting) = await held(world, write("Makefile", "x"), write("plain.txt", "x"))
+        await world.deny(before)
+        plain = await planned(world, waiting, text(file_path="plain.txt", content="longer"))
+        edit = await planned(world, waiting, text(file_path="Makefile", content="all:"))
+        warned = "other programs run or obey this file: its content can act later"
+        assert [warned in str(one["warnings"]) for one in (plain, edit)] == [False, True]
+        assert [str(one["does"]).split(",")[0] for one in (plain, edit)] == [
+            "Write a new file plain.txt",
+            "Write a new file Makefile",
+        ]
+        assert (edit["denied_before"] is not None, edit["target"]) == (True, "Makefile")
+
+    play(tmp_path, scene)
+
+
 def test_a_tool_that_was_blocked_since_takes_no_edit(tmp_path: Path) -> None:
     """P2: a block beats edits."""
 
