@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from runner.notify.kinds import EVENTS, KINDS, Kind, subject_of
 from runner.notify.timing import Timing
-from runner.notify.words import NAMED, Item, body_of
+from runner.notify.words import NAMED, body_of
 from runner.store import Connection, meta, notices
-from runner.store.notices import Notice, Subject
+from runner.store.notices import Notice
 
 #: The key in `meta`: when the last digest went out.
 _DIGEST = "notices_digest"
@@ -45,7 +45,7 @@ class Gathering:
             for one in notices.near_deadline(conn, kind.name, share=kind.share, settle=self.timing.settle, now=now):
                 notices.open_subject(conn, one)
                 if (one.subject, one.mark) in later:
-                    notices.close_subjects(conn, [one], notice=None)
+                    notices.drop(conn, one)
                 later.add((one.subject, one.mark))
 
     def _digest(self, conn: Connection, now: float) -> bool:
@@ -63,15 +63,12 @@ class Gathering:
         if last is not None and now < last + self.timing.settle:
             return 0
         until = now if kind.share is not None else now - self.timing.settle
-        found = [(one, kind.look(conn, one.subject)) for one in notices.open_subjects(conn, kind.name, until=until)]
-        notices.close_subjects(conn, [one for one, item in found if item is None], notice=None)
-        standing = [(one, item) for one, item in found if item is not None]
-        if standing:
-            self._add(conn, kind.name, standing, now)
-        return bool(standing)
-
-    def _add(self, conn: Connection, kind: str, found: Sequence[tuple[Subject, Item]], now: float) -> None:  # noqa: PLR0917
+        notices.drop_needless(conn, kind.name, kind.need, until=until)
+        found, total = notices.ripe(conn, kind.name, until=until, limit=NAMED)
+        if not found:
+            return 0
         key = self.new_key()
-        body = body_of(key, kind, [item for _, item in found[:NAMED]], total=len(found))
-        notices.add(conn, Notice(key, kind, body, now), channels=self.channels)
-        notices.close_subjects(conn, [one for one, _ in found], notice=key)
+        body = body_of(key, kind.name, [kind.look(conn, one.subject) for one in found], total=total)
+        notices.add(conn, Notice(key, kind.name, body, now), channels=self.channels)
+        notices.close_ripe(conn, kind.name, until=until, notice=key)
+        return 1

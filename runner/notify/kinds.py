@@ -9,12 +9,11 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from runner.errors import NotFoundError
 from runner.lifecycle import ApprovalState, CaptureState
 from runner.model import ApprovalId, CaptureId
 from runner.notify.words import Item
 from runner.store import AuditRow, Connection, approvals, audit, captures
-from runner.store.notices import Subject
+from runner.store.notices import Need, Subject
 
 _OVER = "more calls than may wait"
 _STRANGER = "a sender nobody has verified"
@@ -22,60 +21,48 @@ _STRANGER = "a sender nobody has verified"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind of notice. `urgent`: it waits for no digest. `share`: of a call's time after which it is due by the clock."""
+    """One kind of notice.
+
+    `event` of the audit begins it, or a `share` of a call's time is up. `need`: the state in which its subject still needs
+    somebody. `look` tells of one. `urgent`: it waits for no digest.
+    """
 
     name: str
-    look: Callable[[Connection, str], Item | None]
+    look: Callable[[Connection, str], Item]
+    need: Need
     event: str | None = None
     urgent: bool = False
     share: float | None = None
 
 
-def _pending(conn: Connection, subject: str) -> Item | None:
-    return _in_state(conn, subject, ApprovalState.PENDING)
-
-
-def _unknown(conn: Connection, subject: str) -> Item | None:
-    return _in_state(conn, subject, ApprovalState.UNKNOWN)
-
-
-def _in_state(conn: Connection, subject: str, state: ApprovalState) -> Item | None:
-    try:
-        row = approvals.get(conn, ApprovalId(subject))
-    except NotFoundError:
-        return None
-    if row.state is not state:
-        return None
-    expires = row.expires if state is ApprovalState.PENDING else None
+def _call(conn: Connection, subject: str) -> Item:
+    row = approvals.get(conn, ApprovalId(subject))
+    expires = row.expires if row.state is ApprovalState.PENDING else None
     return Item(agent=row.agent, tool=row.tool, why=row.why, approval=row.id, expires=expires)
 
 
-def _stub(conn: Connection, subject: str) -> Item | None:
+def _stub(conn: Connection, subject: str) -> Item:
     """A capture of a sender nobody has verified; what they call themselves is told to nobody."""
-    try:
-        row = captures.get(conn, CaptureId(subject))
-    except NotFoundError:
-        return None
-    return Item(agent=row.agent, tool="", why=_STRANGER, approval=row.id) if row.state is CaptureState.STUB else None
+    row = captures.get(conn, CaptureId(subject))
+    return Item(agent=row.agent, tool="", why=_STRANGER, approval=row.id)
 
 
-def _refused(conn: Connection, subject: str) -> Item | None:
+def _refused(conn: Connection, subject: str) -> Item:
     """A call over a cap: it waits for nobody, and people are told that there were such (L8)."""
-    for row in audit.of_subject(conn, subject):
-        if row.event == "approval.refused":
-            facts = json.loads(row.data)
-            return Item(agent=str(facts.get("agent")), tool=str(facts.get("tool")), why=_OVER)
-    return None
+    found = next((row.data for row in audit.of_subject(conn, subject) if row.event == "approval.refused"), "{}")
+    facts = json.loads(found)
+    return Item(agent=str(facts.get("agent", "")), tool=str(facts.get("tool", "")), why=_OVER)
 
 
+_A, _C = ApprovalState, CaptureState
 #: In the order in which they are sent.
 KINDS: tuple[Kind, ...] = (
-    Kind(name="unknown", event="approval.doubt", look=_unknown, urgent=True),
-    Kind(name="late", look=_pending, urgent=True, share=0.9),
-    Kind(name="half", look=_pending, urgent=True, share=0.5),
-    Kind(name="asked", event="approval.request", look=_pending),
-    Kind(name="stub", event="capture.hold", look=_stub),
-    Kind(name="refused", event="approval.refused", look=_refused),
+    Kind(name="unknown", event="approval.doubt", look=_call, need=_A.UNKNOWN, urgent=True),
+    Kind(name="late", look=_call, need=_A.PENDING, urgent=True, share=0.9),
+    Kind(name="half", look=_call, need=_A.PENDING, urgent=True, share=0.5),
+    Kind(name="asked", event="approval.request", look=_call, need=_A.PENDING),
+    Kind(name="stub", event="capture.hold", look=_stub, need=_C.STUB),
+    Kind(name="refused", event="approval.refused", look=_refused, need=None),
 )
 EVENTS = {kind.event: kind for kind in KINDS if kind.event is not None}
 

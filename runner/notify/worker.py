@@ -23,7 +23,7 @@ from runner.store.notices import Delivery, Tally
 
 _log = logging.getLogger(__name__)
 
-_LOOKS = {kind.name: kind.look for kind in KINDS}
+_NEEDS = {kind.name: kind.need for kind in KINDS}
 _REMOVED = "this channel is not set up any more"
 #: Seconds that ended deliveries count in what status and doctor say.
 _RECENT = 7 * 86400.0
@@ -161,10 +161,8 @@ class Notifier:
             notices.move(conn, delivery, NoticeEvent.DECIDE, now=now)
 
     def _is_needed(self, conn: Connection, delivery: Delivery) -> bool:
-        look = _LOOKS.get(delivery.notice.kind)
-        if look is None:
-            return True
-        return any(look(conn, one.subject) is not None for one in notices.subjects_of(conn, delivery.notice.id))
+        kind = delivery.notice.kind
+        return kind not in _NEEDS or notices.is_needed(conn, delivery.notice.id, _NEEDS[kind])
 
     def _record(self, conn: Connection, delivery: Delivery, error: str | None) -> None:
         now = self._clock()
@@ -179,11 +177,11 @@ class Notifier:
             notices.put_off(conn, delivery, due=now + self._pace.wait(delivery.attempts), now=now, error=error)
 
     def _record_taken(self, conn: Connection, delivery: Delivery, now: float) -> None:
-        told = notices.subjects_of(conn, delivery.notice.id)
+        told, total = notices.subjects_of(conn, delivery.notice.id, limit=NAMED)
         first = notices.is_first(conn, delivery.notice.id)
         if notices.move(conn, delivery, NoticeEvent.DELIVER, now=now):
-            named = [ApprovalId(one.subject) for one in told[:NAMED] if first and one.subject.startswith("a_")]
-            notices.note_told(conn, delivery, named, total=len(told), now=now)
+            named = [ApprovalId(one.subject) for one in told if first and one.subject.startswith("a_")]
+            notices.note_told(conn, delivery, named, total=total, now=now)
 
 
 def _note_test(conn: Connection, *, key: str, taken: int, tried: int, who: Approver, now: float) -> None:  # noqa: PLR0913

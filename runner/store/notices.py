@@ -7,11 +7,11 @@ audit has been read. Deliveries move along `lifecycle.NOTICE` only, by compare-a
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, case, func, select, update
+from sqlalchemy import ColumnElement, Connection, case, func, not_, select, true, update
 
-from runner.lifecycle import NOTICE, ApprovalState, NoticeEvent, NoticeState, sources
+from runner.lifecycle import NOTICE, ApprovalState, CaptureState, NoticeEvent, NoticeState, sources
 from runner.model import ApprovalId
 from runner.store import audit, meta, schema
 from runner.store.rows import AuditRow
@@ -20,8 +20,11 @@ from runner.store.schema_notices import deliveries, notice_subjects, notices
 #: The key in `meta`: place of the last row of the audit that was looked at.
 _READ = "notices_read"
 _OPEN, _TOLD, _NEEDLESS = "open", "told", "needless"
-#: Rows looked at in one transaction.
-_BATCH = 1000
+#: Rows looked at in one transaction: whoever decides waits no longer than that for the lock.
+_BATCH, _NEAR = 250, 100
+
+#: The state of an approval or a capture in which it needs somebody; None: it is told however it stands.
+Need: TypeAlias = ApprovalState | CaptureState | None
 
 
 class Subject(NamedTuple):
@@ -85,29 +88,60 @@ def open_subject(conn: Connection, subject: Subject) -> bool:
     return True
 
 
-def open_subjects(conn: Connection, kind: str, *, until: float) -> tuple[Subject, ...]:
-    """What is to be told and has been known since `until` or longer, oldest first."""
+def drop_needless(conn: Connection, kind: str, need: Need, *, until: float) -> None:
+    """Note that nobody need be told any more about what was decided meanwhile, of what has been known since `until` (C6)."""
+    where = (*_ripe(kind, until), not_(_needed(need)))
+    conn.execute(update(notice_subjects).where(*where).values(state=_NEEDLESS))
+
+
+def ripe(conn: Connection, kind: str, *, until: float, limit: int) -> tuple[tuple[Subject, ...], int]:
+    """What is to be told and has been known since `until` or longer: the oldest of it, and how much there is."""
+    total = conn.execute(select(func.count()).select_from(notice_subjects).where(*_ripe(kind, until))).scalar_one()
+    return _subjects(conn, *_ripe(kind, until), limit=limit), total
+
+
+def close_ripe(conn: Connection, kind: str, *, until: float, notice: str) -> None:
+    """Note that all of it is told by a notice."""
+    conn.execute(update(notice_subjects).where(*_ripe(kind, until)).values(state=_TOLD, notice=notice))
+
+
+def drop(conn: Connection, one: Subject) -> None:
+    """Note that nobody need be told about this one."""
     table = notice_subjects.c
-    query = select(*(table[name] for name in Subject._fields)).where(
-        table.state == _OPEN, table.kind == kind, table.at <= until
-    )
-    return tuple(Subject(*found) for found in conn.execute(query.order_by(table.at, table.subject)))
+    where = (table.kind == one.kind, table.subject == one.subject, table.mark == one.mark, table.state == _OPEN)
+    conn.execute(update(notice_subjects).where(*where).values(state=_NEEDLESS))
 
 
-def close_subjects(conn: Connection, subjects: Sequence[Subject], *, notice: str | None) -> None:
-    """Note that these are told by a notice, or need not be told."""
+def subjects_of(conn: Connection, notice: str, *, limit: int) -> tuple[tuple[Subject, ...], int]:
+    """What a notice tells about: the oldest of it, and how much there is."""
+    where = notice_subjects.c.notice == notice
+    total = conn.execute(select(func.count()).select_from(notice_subjects).where(where)).scalar_one()
+    return _subjects(conn, where, limit=limit), total
+
+
+def is_needed(conn: Connection, notice: str, need: Need) -> bool:
+    """Whether anything that a notice tells about still needs somebody."""
+    where = (notice_subjects.c.notice == notice, _needed(need))
+    return conn.execute(select(notice_subjects.c.kind).where(*where).limit(1)).first() is not None
+
+
+def _ripe(kind: str, until: float) -> tuple[ColumnElement[bool], ...]:
     table = notice_subjects.c
-    values = {"state": _NEEDLESS if notice is None else _TOLD, "notice": notice}
-    for one in subjects:
-        where = (table.kind == one.kind, table.subject == one.subject, table.mark == one.mark, table.state == _OPEN)
-        conn.execute(update(notice_subjects).where(*where).values(**values))
+    return (table.state == _OPEN, table.kind == kind, table.at <= until)
 
 
-def subjects_of(conn: Connection, notice: str) -> tuple[Subject, ...]:
-    """What a notice tells about, oldest first."""
+def _needed(need: Need) -> ColumnElement[bool]:
+    """Whether a subject is still in the state in which somebody has to do something about it."""
+    if need is None:
+        return true()
+    table = schema.approvals.c if isinstance(need, ApprovalState) else schema.captures.c
+    return select(table.id).where(table.id == notice_subjects.c.subject, table.state == need.value).exists()
+
+
+def _subjects(conn: Connection, *where: ColumnElement[bool], limit: int) -> tuple[Subject, ...]:
     table = notice_subjects.c
-    query = select(*(table[name] for name in Subject._fields)).where(table.notice == notice)
-    return tuple(Subject(*found) for found in conn.execute(query.order_by(table.at, table.subject)))
+    query = select(*(table[name] for name in Subject._fields)).where(*where).order_by(table.at, table.subject)
+    return tuple(Subject(*found) for found in conn.execute(query.limit(limit)))
 
 
 def near_deadline(conn: Connection, kind: str, *, share: float, settle: float, now: float) -> tuple[Subject, ...]:
@@ -121,7 +155,7 @@ def near_deadline(conn: Connection, kind: str, *, share: float, settle: float, n
         now - table.created >= (table.expires - table.created) * share,
         ~known,
     )
-    found = conn.execute(query.order_by(table.expires).limit(_BATCH)).all()
+    found = conn.execute(query.order_by(table.expires).limit(_NEAR)).all()
     return tuple(Subject(kind=kind, subject=id, mark=expires, agent=agent, at=now) for id, expires, agent in found)
 
 
