@@ -51,9 +51,9 @@ def contracts(folder: Path) -> dict[str, str]:
 
 
 def test_every_import_contract_is_kept() -> None:
-    """Layers, and `docker`, `claude_agent_sdk`, `dbos`, `apprise` and SQL each in their one room."""
+    """Layers, and `docker`, `claude_agent_sdk`, `dbos`, `apprise`, keys, signatures and SQL each in their one room."""
     found = contracts(ROOT)
-    assert len(found) == 7
+    assert len(found) == 8
     assert found == dict.fromkeys(found, "KEPT")
 
 
@@ -101,6 +101,7 @@ def test_a_planted_breach_of_each_contract_is_caught(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "runner", tmp_path / "runner", ignore=shutil.ignore_patterns("__pycache__"))
     with (tmp_path / "runner/errors.py").open("a") as file:
         file.write("\nimport docker\nimport claude_agent_sdk\nimport dbos\nimport apprise\nimport sqlalchemy\nimport runner.digest\n")
+        file.write("import cryptography\n")
     with (tmp_path / "runner/agent/outcomes.py").open("a") as file:
         file.write("\nimport runner.broker\n")
     assert contracts(tmp_path) == dict.fromkeys(contracts(ROOT), "BROKEN")

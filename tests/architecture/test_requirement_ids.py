@@ -24,14 +24,12 @@ WANTED = {
 }
 #: What is built by a later issue, or is a limit that a page states and no test can hold.
 LATER = {
-    "R56": "issue 8: contacts send; a fresh container per segment is held by invariant 6",
     "R58": "limit: the owner's own page is read by the model; docs/threat-model.md",
     "R59": "limit: text inside a picture passes the fence; docs/threat-model.md",
     "R60": "limit: a turn that starts by itself has no person in it",
     "R61": "limit: whoever has the owner's uid is the owner; docs/threat-model.md",
     "R65": "limit: advice to operators",
     "C16": "a later issue: connectors sign in",
-    "C22": "issue 8: a sender nobody has verified waits for `accept`",
 }
 _LIST = r"\d+(?:-[A-Z]?\d+)?"
 

@@ -117,7 +117,7 @@ def test_a_stub_shows_nothing_until_it_is_accepted_and_then_runs(door: Door) -> 
 
 
 def test_an_agent_that_does_not_wake_keeps_captures_until_they_are_started(door: Door) -> None:
-    """R17, R60: the owner's too."""
+    """R17: the owner's too."""
     door.publish(wake=False)
     door.meet(verified=False)
     stub = send(door)["capture"]
