@@ -68,8 +68,7 @@ class ApprovalChange(TypedDict, total=False):
 def insert(conn: Connection, row: ApprovalRow) -> ApprovalRow:
     """Store a new, pending approval at the queue's end."""
     facts: dict[str, Json] = {"run": row.run, "call": row.call, "tool": row.tool, "digest": row.approval_digest}
-    facts |= {"call_digest": row.call_digest, "why": row.why, "expires": row.expires}
-    facts |= codec.planned(row.paths, row.post_image)
+    facts |= codec.planned(row) | {"call_digest": row.call_digest, "why": row.why, "expires": row.expires}
     link = audit.append(conn, time=row.created, event="approval.request", subject=row.id, data=facts)
     queued = replace(row, opened=link.seq)
     conn.execute(schema.approvals.insert().values(**_columns(queued)))
@@ -193,8 +192,8 @@ def move(
     if conn.execute(update(schema.approvals).where(*where).values(**columns)).rowcount != 1:
         return None
     row = get(conn, approval)
-    facts = _facts(before, row) | ({"left": left} if (left := fields.get("left")) is not None else {})
-    audit.append(conn, time=now, event=f"approval.{event.value}", subject=approval, data=facts | codec.by(by))
+    facts = _facts(before, row) | codec.left(fields.get("left")) | codec.by(by)
+    audit.append(conn, time=now, event=f"approval.{event.value}", subject=approval, data=facts)
     return row
 
 
@@ -218,8 +217,7 @@ def edit(conn: Connection, before: ApprovalRow, made: Edit, *, now: float) -> Ap
     if conn.execute(update(schema.approvals).where(*where).values(**values)).rowcount != 1:
         return None
     facts: dict[str, Json] = {"digest": made.approval_digest, "call_digest": made.call_digest}
-    facts |= {"before": before.effective.approval_digest, "proposed": before.approval_digest}
-    facts |= codec.planned(made.paths, made.post_image)
+    facts |= codec.planned(made) | {"before": before.effective.approval_digest, "proposed": before.approval_digest}
     audit.append(conn, time=now, event="approval.edit", subject=before.id, data=facts | codec.by(made.by))
     return get(conn, before.id)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from sqlalchemy import ColumnElement, RowMapping
 
@@ -56,10 +56,29 @@ def by(approver: Approver | None) -> dict[str, Json]:
     return {} if approver is None else {"by": approver.facts()}
 
 
-def planned(paths: Sequence[ResolvedPath], leaves: Digest | None) -> dict[str, Json]:
+class Planned(Protocol):
+    """What has a target and something that is to be left there."""
+
+    @property
+    def paths(self) -> Sequence[ResolvedPath]:
+        """Its targets."""
+        ...
+
+    @property
+    def post_image(self) -> Digest | None:
+        """What is to be left there."""
+        ...
+
+
+def planned(what: Planned) -> dict[str, Json]:
     """What a call is after, as facts of an audit row: its target by digest, and the digest of what is to be left there (A4)."""
-    target = "\0".join(sorted(str(path.resolved) for path in paths))
-    return {"target": digest_bytes(target.encode("utf-8", "surrogatepass")) if target else None, "leaves": leaves}
+    target = "\0".join(sorted(str(path.resolved) for path in what.paths))
+    return {"target": digest_bytes(target.encode("utf-8", "surrogatepass")) if target else None, "leaves": what.post_image}
+
+
+def left(image: Digest | None) -> dict[str, Json]:
+    """What an effect says it left at its target, as a fact of an audit row; nothing where it says nothing (A4)."""
+    return {} if image is None else {"left": image}
 
 
 def read(parse: Callable[[RowMapping], Row], found: RowMapping) -> Row:
