@@ -4,7 +4,7 @@ SHELL := bash
 .NOTPARALLEL:
 BIN := .venv/bin
 
-.PHONY: help setup demo test check format kills wall escape bench oracle mutants diagrams stop-engine
+.PHONY: help setup demo test check format faults wall escape bench oracle mutants diagrams stop-engine
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,8 +32,9 @@ format: ## put the code into ruff's format and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-kills: setup ## SIGKILL at every arrow of the state tables, 5 of each; prints a table that must be all zeros
-	@$(BIN)/python -m campaigns.kills
+faults: ## kills at every arrow, engine, disk, clock, standstill, races: a table that must be all zeros; ARGS="--seed 7"
+	@scripts/setup.sh --for-tests
+	@$(BIN)/python -m campaigns.faults $(ARGS)
 
 wall: setup ## weaken each part of a container's hardening in turn; all must be caught at its start
 	@$(BIN)/python -m campaigns.wall

@@ -1,173 +1,188 @@
-"""The kill table: SIGKILL at every arrow of the state tables, then a new supervisor; nothing lost, doubled or left.
+"""SIGKILL at every arrow of the state tables and at the events beside them, then a new supervisor: nothing lost, doubled, left.
 
-Each case drives one run with two gated edits over a real supervisor, engine and CLI; the supervisor is killed around the
-transaction of one event. Counted per state: runs that did not end as they should, approvals that disappeared, effects that
-happened twice, effects nobody approved, containers that were left. Usage: python -m campaigns.kills [ROUNDS]
+`CASES` says for each arrow how a run is brought there; a test compares it with the tables. A case is one run: the supervisor
+dies before or after the commit that walks the arrow, and another one takes over. What the rows say at that moment proves that
+it was this arrow.
 """
 
 from __future__ import annotations
 
 import contextlib
+import signal
+import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 
-from runner.errors import RunnerError
-from tests.helpers.supervisor_process import SupervisorProcess, eventually, text, use
+from campaigns import scenes
+from campaigns.scenes import Scene
+from campaigns.stage import DiedError, Stage
+from campaigns.tally import Count
+from runner.lifecycle import APPROVAL, RUN, ApprovalEvent, ApprovalState, RunEvent, RunState, sources
+from runner.store import Connection, RunRow
+from runner.store import approvals as rows
+from tests.helpers.stored import url
 
-#: State in which the kill finds the run → the failpoints that put it there. `hold` alternates between parked and held.
-POINTS: dict[str, tuple[str, ...]] = {
-    "queued": ("run.queue:before", "run.queue:after", "run.claim:before", "capture.receive:after", "run.queue:after"),
-    "starting": ("run.claim:after", "run.start:before", "run.claim:after", "run.start:before", "run.claim:after"),
-    "running": ("run.start:after", "call.decide:before", "run.start:after", "call.decide:before", "run.reply:before"),
-    "held": ("run.hold:before", "run.hold:after", "approval.request:after", "approval.request:before", "run.release:before"),
-    "deciding": (
-        *("approval.approve:before", "approval.approve:after", "approval.deny:before", "approval.deny:after"),
-        "approval.approve:after:2",
-    ),
-    "executing": (
-        *("approval.execute:before", "approval.execute:after", "approval.succeed:before", "approval.succeed:after"),
-        "approval.execute:after:2",
-    ),
-    "parked": ("run.park:before", "run.park:after", "run.park:after", "approval.succeed:before:2", "run.park:before"),
-    "resuming": ("run.resume:before", "run.resume:after", "run.claim:after:2", "run.start:before:2", "run.start:after:2"),
-    "ending": ("run.reply:before", "run.reply:after", "approval.deliver:before", "approval.deliver:after", "run.release:after"),
-}
+REPLIED = ("replied",)
 
 
-@dataclass
-class Count:
-    """What went wrong; all zeros is the goal. `fired`: how many of the kills really happened."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """How a run is brought to an event."""
 
-    kills: int = 0
-    fired: int = 0
-    lost_runs: int = 0
-    lost_approvals: int = 0
-    doubled: int = 0
-    unapproved: int = 0
-    containers: int = 0
+    event: str  #: `run.…`, `approval.…` or another event of the audit
+    scene: Scene = scenes.plain
+    agent: str = "holder"
+    state: str | None = None  #: the arrow's state; None: the event is on no arrow
+    nth: int = 1  #: which of these events of a supervisor's life
+    first: str | None = None  #: where a supervisor before this one dies
+    hand: bool = False  #: taken by hand: no code of today takes it, or none that a scene can bring about
+    ends: tuple[str, ...] = REPLIED
 
     @property
-    def clean(self) -> bool:
-        """Nothing went wrong."""
-        return not any(getattr(self, field.name) for field in fields(self) if field.name not in ("kills", "fired"))
-
-    def add(self, other: Count) -> None:
-        """Sum up."""
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+    def name(self) -> str:
+        """For a person."""
+        return self.event if self.state is None else f"{self.event} from {self.state}"
 
 
-def edit(letter: str) -> dict[str, object]:
-    """An edit that shows how often it was done: each time adds a line."""
-    return use("mcp__runner__Edit", file_path="log.txt", old_string="end\n", new_string=f"{letter}\nend\n")
+def _on(state: str, event: str, **more: object) -> Case:
+    return Case(state=state, event=event, **more)  # type: ignore[arg-type]
 
 
-def scripted(supervisor: SupervisorProcess) -> None:
-    """One read and two gated edits in a turn, then the answer."""
-    (supervisor.cwd / "log.txt").write_text("start\nend\n")
-    (supervisor.cwd / "other.txt").write_text("end\n")
-    second = use("mcp__runner__Edit", file_path="other.txt", old_string="end\n", new_string="B\nend\n")
-    supervisor.script([use("Read", file_path="log.txt"), edit("A"), second], [text("All done.")])
+_END = ("replied", "cancelled", "failed", "lost")
+_STOPPED = ("cancelled",)
+_BEGUN = "approval.execute:after"
+
+CASES: tuple[Case, ...] = (
+    _on("queued", "run.claim"),
+    _on("starting", "run.start"),
+    _on("running", "run.hold"),
+    _on("held", "run.release"),
+    _on("held", "run.park", scene=scenes.parked, agent="soon"),
+    _on("parked", "run.resume", scene=scenes.parked, agent="parker"),
+    _on("running", "run.reply"),
+    _on("starting", "run.park", first="run.claim:after"),
+    _on("running", "run.park", first="run.start:after"),
+    _on("starting", "run.fail", scene=scenes.fail_starting, ends=("failed",)),
+    _on("running", "run.fail", scene=scenes.wait, agent="short", ends=("failed",)),
+    _on("failed", "run.retry", scene=scenes.retry),
+    _on("queued", "run.cancel", scene=scenes.stop_queued, agent="parker", ends=_END),
+    _on("starting", "run.cancel", scene=scenes.stop("starting"), agent="slow", ends=_END),
+    _on("running", "run.cancel", scene=scenes.stop("running"), agent="slow", ends=_END),
+    _on("held", "run.cancel", scene=scenes.stop("held", "parked"), ends=_END),
+    _on("parked", "run.cancel", scene=scenes.stop("parked"), agent="parker", ends=_END),
+    _on("queued", "run.fail", hand=True, first="run.queue:after", ends=_END),
+    _on("held", "run.fail", hand=True, first="run.hold:after", ends=_END),
+    _on("parked", "run.fail", hand=True, first="run.park:after", agent="parker", ends=_END),
+    _on("starting", "run.lose", hand=True, first="run.claim:after", ends=_END),
+    _on("running", "run.lose", hand=True, first="run.start:after", ends=_END),
+    _on("held", "run.lose", hand=True, first="run.hold:after", ends=_END),
+    _on("pending", "approval.approve", scene=scenes.batch, agent="parker"),
+    _on("pending", "approval.deny", scene=scenes.deny),
+    _on("pending", "approval.expire", scene=scenes.wait, agent="brief"),
+    _on("pending", "approval.cancel", scene=scenes.stop("parked"), agent="parker", ends=_END),
+    _on("pending", "approval.no_channel", hand=True, first="run.hold:after"),
+    _on("pending", "approval.supersede", hand=True, first="run.hold:after"),
+    _on("approved", "approval.execute"),
+    _on("approved", "approval.execute", scene=scenes.parked, agent="parker", nth=2),
+    _on("approved", "approval.go_stale", scene=scenes.stale),
+    _on("approved", "approval.cancel", hand=True, scene=scenes.batch, agent="parker", first="approval.approve:after"),
+    _on("executing", "approval.succeed"),
+    _on("executing", "approval.succeed", first=_BEGUN, scene=scenes.appears),
+    _on("executing", "approval.fail", hand=True, first=_BEGUN),
+    _on("executing", "approval.doubt", first=_BEGUN, scene=scenes.settle("happened")),
+    _on("executing", "approval.not_happened", first=_BEGUN),
+    _on("unknown", "approval.settle_happened", first=_BEGUN, scene=scenes.settle("happened")),
+    _on("unknown", "approval.settle_not_happened", first=_BEGUN, scene=scenes.settle("not-happened")),
+    Case(event="capture.receive"),
+    Case(event="run.queue"),
+    Case(event="call.decide"),
+    Case(event="approval.request"),
+    Case(event="call.outcome"),
+    Case(event="approval.deliver"),
+    Case(event="approval.extend", scene=scenes.extend),
+    Case(event="approval.undo", scene=scenes.undo),
+    Case(event="approval.execute", scene=scenes.undo, nth=3),
+    Case(event="approval.succeed", scene=scenes.undo, nth=3),
+    Case(event="approval.edit", scene=scenes.edited),
+    Case(event="grant.give", scene=scenes.granted, agent="loose"),
+    Case(event="grant.use", scene=scenes.granted, agent="loose"),
+    Case(event="grant.revoke", scene=scenes.granted, agent="loose"),
+    Case(event="verdict.set", scene=scenes.verdict),
+    Case(event="verdict.reset", scene=scenes.verdict),
+    Case(event="supervisor.pause", scene=scenes.pausing),
+    Case(event="supervisor.resume", scene=scenes.pausing),
+    Case(event="run.claim", scene=scenes.parked, agent="parker", nth=2),
+    Case(event="run.start", scene=scenes.parked, agent="parker", nth=2),
+)
 
 
-def killed_at(point: str, home: Path, *, hold: str) -> Count:
-    """One case: a supervisor that dies at `point`, and one that takes over."""
-    supervisor = SupervisorProcess(home)
-    scripted(supervisor)
-    supervisor.start()
-    supervisor.publish(approvals=f'[approvals]\nhold = "{hold}"')
-    supervisor.stop()
-    supervisor.environment["RUNNER_FAILPOINT"] = point
-    supervisor.start()
-    decided: dict[str, str] = {}
-    sent = supervisor.run("send", "tester", "--note", "go", "--json")
-    with contextlib.suppress(RunnerError, AssertionError, OSError, ValueError):  # it dies under our hands, as it was told to
-        drive(supervisor, decided, deny="deny" in point)
-    fired = died(supervisor)
-    supervisor.environment.pop("RUNNER_FAILPOINT")
-    if fired:
-        supervisor.process = None
-        supervisor.start()
-    count = Count(kills=1, fired=int(fired))
-    if sent.returncode == 0 or supervisor.ask("runs")["runs"]:
-        finish(supervisor, decided, count, deny="deny" in point)
-    count.containers = len(supervisor.containers())
-    supervisor.stop()
-    count.containers += len(supervisor.containers())
+def killed(stage: Stage, case: Case, when: str) -> Count:
+    """One case: a supervisor that dies before or after the commit, and one that takes over."""
+    stage.reset(case.agent)
+    count = Count()
+    if case.first is not None:
+        count.missed += not _dies(stage, case.first, case.scene if case.hand else scenes.plain)
+        count.faults += 1
+        if case.scene not in (scenes.plain, scenes.parked, scenes.batch) and not case.hand:
+            scenes.between(stage, case.event)
+    point = f"{case.event}:{when}:{case.nth}"
+    died = _by_hand(stage, point) if case.hand else _dies(stage, point, case.scene)
+    count.faults += 1
+    count.missed += not died or (
+        case.state is not None and not stage.stored(lambda conn: _is_at(conn, stage.newest(conn), case, when=when))
+    )
+    stage.start()
+    try:
+        case.scene(stage)
+    except (DiedError, AssertionError) as error:
+        print(f"    {case.name} {when}: {error!r}", file=sys.stderr)
+        count.lost_runs += 1
+    stage.judge(count, ends=case.ends)
     return count
 
 
-def died(supervisor: SupervisorProcess) -> bool:
-    """Whether the process ended by itself."""
-    assert supervisor.process is not None
-    return supervisor.process.poll() is not None
+def _dies(stage: Stage, point: str, scene: Scene) -> bool:
+    """Whether the supervisor died at the failpoint while a scene was played."""
+    stage.start(point)
+    with contextlib.suppress(DiedError, AssertionError):
+        stage.alive()
+        scene(stage)
+    died = stage.dead and stage.supervisor.process is not None and stage.supervisor.process.returncode == -signal.SIGKILL
+    if not stage.dead:
+        stage.supervisor.kill()
+    stage.supervisor.process = None
+    return died
 
 
-def drive(supervisor: SupervisorProcess, decided: dict[str, str], *, deny: bool) -> None:
-    """Decide whatever waits until the run has ended or the supervisor is gone."""
-
-    def look() -> bool | None:
-        if died(supervisor):
-            return True
-        for row in supervisor.queue():
-            answer = "denied" if deny and row["tool"] == "Edit" and not decided else "approved"
-            decided[row["id"]] = answer
-            if answer == "denied":
-                supervisor.run("deny", row["id"], "--reason", "no")
-            else:
-                supervisor.approve(row)
-        runs = supervisor.ask("runs")["runs"]
-        return True if runs and runs[0]["state"] in ("replied", "failed", "cancelled", "lost") else None
-
-    eventually(look, "the run ends or the supervisor dies")
+def _by_hand(stage: Stage, point: str) -> bool:
+    run = stage.stored(stage.newest)
+    if run is None:
+        return False
+    database = url(stage.supervisor.state / "runner.db")
+    command = [sys.executable, "-m", "campaigns.hand", database, point, run.id]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode == -signal.SIGKILL
 
 
-def finish(supervisor: SupervisorProcess, decided: dict[str, str], count: Count, *, deny: bool) -> None:
-    """Let the second supervisor bring the run to its end, then count."""
-    try:
-        drive(supervisor, decided, deny=deny)
-    except AssertionError:
-        count.lost_runs += 1
-    run = supervisor.ask("runs")["runs"][0]["id"]
-    shown = supervisor.show(run)
-    if (shown["state"], shown["reply"]) != ("replied", "All done."):
-        print(f"    {run} is {shown['state']}: {shown['reason']}", file=sys.stderr)
-        count.lost_runs += 1
-    edits = [call for call in shown["calls"] if call["tool"] == "Edit"]
-    count.lost_approvals += sum(1 for call in edits if call["verdict"] == "ask" and call["outcome"] is None)
-    for name, letter in (("log.txt", "A"), ("other.txt", "B")):
-        times = (supervisor.cwd / name).read_text().splitlines().count(letter)
-        told = [call["outcome"] for call in edits if name in call["input"]]
-        done = any(str(outcome).startswith(("Edited", "Done")) for outcome in told)
-        count.doubled += times > 1
-        count.unapproved += times == 1 and "approved" not in decided.values()
-        count.lost_approvals += done and times == 0
+def _is_at(conn: Connection, run: RunRow | None, case: Case, *, when: str) -> bool:
+    """Whether what the rows say is what they say just before or just after this arrow."""
+    kind, name = case.event.split(".")
+    if run is None or case.state is None:
+        return False
+    if kind == "run":
+        after = sources(RUN, RunEvent(name))[RunState(case.state)]
+        # One that nobody has to be waited for is parked and resumed in one transaction.
+        good = {after, RunState.QUEUED} if after is RunState.PARKED else {after}
+        return run.state in ({RunState(case.state)} if when == "before" else good)
+    # A yes and the beginning of its effect are one transaction.
+    befores = {ApprovalState(case.state), ApprovalState.PENDING if case.state == "approved" else ApprovalState(case.state)}
+    afters = {sources(APPROVAL, ApprovalEvent(name))[ApprovalState(case.state)]}
+    return any(row.state in (befores if when == "before" else afters) for row in rows.list(conn, run=run.id))
 
 
-def cases(rounds: int) -> Iterator[tuple[str, str, str]]:
-    """State, failpoint, hold."""
-    for state, points in POINTS.items():
-        for number in range(rounds):
-            yield state, points[number % len(points)], "0s" if state in ("parked", "resuming") or number % 2 else "50s"
-
-
-def main(rounds: int) -> int:
-    """Print the table; 1 when anything was lost, doubled or left."""
-    table: dict[str, Count] = {state: Count() for state in POINTS}
-    for state, point, hold in cases(rounds):
-        with tempfile.TemporaryDirectory(prefix="kills-") as folder:
-            count = killed_at(point, Path(folder) / "home", hold=hold)
-        print(f"  {state:10} {point:28} hold {hold:4} {'ok' if count.clean else count}", flush=True)
-        table[state].add(count)
-    names = [field.name for field in fields(Count)]
-    print(f"\n{'state':10} " + " ".join(f"{name:>14}" for name in names))
-    for state, count in table.items():
-        print(f"{state:10} " + " ".join(f"{getattr(count, name):14}" for name in names))
-    return 0 if all(count.clean for count in table.values()) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 5))
+def points() -> Iterator[tuple[Case, str]]:
+    """Every case, before and after its commit."""
+    for case in CASES:
+        for when in ("before", "after"):
+            yield case, when
