@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from runner.api.client import as_object
-from runner.cli.shared import DECISIONS, JsonFlag, connect, now
+from runner.cli.shared import DECISIONS, JsonFlag, as_list, connect, now
 from runner.lifecycle import ApprovalState
 from runner.model import Json, JsonObject
 from runner.render import Screen, show_todo
@@ -24,11 +24,12 @@ def todo(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how many; exit with 1 when there are any.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """List everything that needs a person: calls to decide about, effects to settle, spent budgets. Oldest first."""
+    """List everything that needs a person: calls to decide about, effects to settle, spent budgets, captures. Oldest first."""
     screen = Screen(json=json)
     with connect() as client:
         found = [_item(row) for row in objects_at(as_object(client.get("approvals")), "approvals")]
         found += [_budget(row) for row in objects_at(as_object(client.get("budgets")), "holds")]
+        found += [_capture(row) for row in as_list(client.get("captures"))]
     items = sorted(found, key=_asked)
     if json:
         listed: list[Json] = [] if quiet else [*items]
@@ -48,6 +49,14 @@ def _item(approval: JsonObject) -> JsonObject:
     kept = {key: approval.get(key) for key in ("id", "run", "agent", "tool", "does", "sender", "why", "created", "expires")}
     command = f"runner settle {ref} happened|not-happened" if unknown else f"runner approve {ref}"
     return {"kind": "unknown" if unknown else "approval", **kept, "command": command}
+
+
+def _capture(line: JsonObject) -> JsonObject:
+    """A capture that no agent sees before it is let in or started."""
+    ref, state = text_at(line, "id"), text_at(line, "state")
+    kept = {key: line.get(key) for key in ("id", "agent", "sender", "created")}
+    says = "a capture of a sender you have not verified" if state == "stub" else "a capture that waits to be started"
+    return {"kind": state, **kept, "does": says, "command": f"runner {'accept' if state == 'stub' else 'start'} {ref}"}
 
 
 def _budget(hold: JsonObject) -> JsonObject:

@@ -119,7 +119,7 @@ def what(row: JsonObject) -> str:
     return text_at(row, "does") or tool_name(text_at(row, "tool"))
 
 
-_TO_DO = {"approval": "decide", "unknown": "settle", "budget": "raise or stop"}
+_TO_DO = {"approval": "decide", "unknown": "settle", "budget": "raise or stop", "stub": "let in", "stored": "start"}
 
 
 def show_todo(screen: Screen, items: Sequence[JsonObject], *, now: datetime) -> None:

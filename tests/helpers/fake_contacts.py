@@ -85,7 +85,7 @@ class FakeCaptures:
 
     def __init__(self, asked: list[tuple[str, object]]) -> None:
         self._asked = asked
-        self.rows = [STUB]
+        self.rows: list[JsonObject] = []
 
     async def listed(self, *, state: str | None) -> list[JsonObject]:
         """The rows."""

@@ -11,6 +11,7 @@ import pytest
 
 from runner.captures import ed25519, keys
 from runner.model import Capture
+from tests.helpers.fake_contacts import STUB
 from tests.helpers.fake_service import CAPTURE, RUN, FakeService
 from tests.unit.cli.conftest import Ran
 
@@ -72,6 +73,7 @@ def test_what_ends_with_a_block_and_who_listed_an_old_name_is_said(run: Run, ser
 
 def test_waiting_captures_are_listed_with_what_lets_them_go_on(run: Run, service: FakeService) -> None:
     """R32: size, sender and when; never a word of it."""
+    service.captures.rows = [STUB]
     listed = run("captures")
     assert f"runner accept {CAPTURE}" in listed.out
     assert "2 KiB" in listed.out
@@ -82,6 +84,15 @@ def test_waiting_captures_are_listed_with_what_lets_them_go_on(run: Run, service
     service.captures.rows = []
     assert run("captures").out == "no captures wait\n"
     assert run("captures", "--json").json == {"captures": []}
+
+
+def test_what_waits_is_on_the_list_of_what_needs_a_person(run: Run, service: FakeService) -> None:
+    """cli.md: approvals, stubs, unknown effects, in one list."""
+    service.captures.rows = [STUB, {**STUB, "id": "c_123456789abcdefg", "state": "stored"}]
+    items = {item["id"]: item for item in run("todo", "--json").json["items"]}
+    assert items[CAPTURE]["command"] == f"runner accept {CAPTURE}"
+    assert items["c_123456789abcdefg"]["command"] == "runner start c_123456789abcdefg"
+    assert "a sender you have not verified" in run("todo").out
 
 
 @pytest.mark.parametrize("verb", ["accept", "start", "dismiss"])
