@@ -4,7 +4,7 @@ SHELL := bash
 .NOTPARALLEL:
 BIN := .venv/bin
 
-.PHONY: help setup demo test check format faults wall escape bench oracle mutants diagrams stop-engine
+.PHONY: help setup demo test check format faults wall escape bench oracle mutants diagrams pictures stop-engine
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ diagrams: ## what the docs take from the code: states, modules, command line, po
 	@$(BIN)/python -m scripts.make_diagrams
 	@$(BIN)/python -m scripts.make_cli_docs
 	@$(BIN)/python -m scripts.make_policy_docs
+
+pictures: ## the pictures and the card of docs/reviewing.md, drawn by the inbox itself
+	@scripts/setup.sh --only-venv
+	@$(BIN)/python -m scripts.make_pictures
 
 stop-engine: ## end the dockerd that set-up started, never another
 	@python3 -m scripts.engine stop

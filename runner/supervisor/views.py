@@ -160,6 +160,7 @@ def taint_view(found: Sequence[Taint]) -> Json:
     """What untrusted content was in the run, source by source, in the order in which it came (P4)."""
     return [
         {
+            "says": taint.says,
             "kind": taint.kind.value,
             "source": taint.source,
             "sender": None if taint.sender is None else sender_name(taint.sender),

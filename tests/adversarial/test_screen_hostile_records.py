@@ -178,3 +178,14 @@ def test_no_colour_and_a_dumb_terminal_are_respected(service: FakeService) -> No
     with Terminal("show", APPROVAL, environment={"NO_COLOR": "1", "TERM": "dumb"}) as terminal:
         assert terminal.end() == 0
     assert b"\x1b" not in terminal.seen
+
+
+@pytest.mark.parametrize("columns", [20, 81, 200])
+def test_an_emulator_shows_of_a_card_what_the_renderer_says(columns: int, service: FakeService) -> None:
+    """V2, V3: line by line, at widths from 20 to 200; none wraps by itself and none is drawn over another."""
+    poison(service, "".join(ATTACKS[name] for name in ("A1", "A2", "A11", "A16", "A22", "A26", "A27", "A41", "marks", "tags")))
+    with Terminal("show", APPROVAL, columns=columns, rows=800) as terminal:
+        assert terminal.end() == 0
+    said = [line.rstrip() for line in terminal.text.splitlines()]
+    assert terminal.display[: len(said)] == said
+    assert not any(terminal.display[len(said) :])

@@ -66,12 +66,20 @@ class InboxApp(App[None], inherit_bindings=False):
     Args:
         office: The supervisor.
         clock: Seconds for keys and arming.
+        today: The time, for ages.
     """
 
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = False
 
-    def __init__(self, office: Office, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        office: Office,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        today: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         super().__init__(ansi_color=True)
+        self.today = today
         self.office = office
         self.clock = clock
         self.inbox = Inbox((80, 24))
@@ -194,7 +202,7 @@ class InboxApp(App[None], inherit_bindings=False):
         self._came(want, record)
 
     def _came(self, want: Want, record: JsonObject) -> None:
-        now, clock = self.clock(), datetime.now(UTC)
+        now, clock = self.clock(), self.today()
         if want.what == "look" and want.entry is not None:
             self.inbox.looked(want.entry.id, record, now=now, clock=clock)
         elif want.what == "plan":
@@ -210,7 +218,7 @@ class InboxApp(App[None], inherit_bindings=False):
             self.inbox.say("nothing was edited", trouble=False)
             return
         record = await asyncio.to_thread(self.office.carry_out, replace(want, text=text))
-        self.inbox.edited(want, record, now=self.clock(), clock=datetime.now(UTC))
+        self.inbox.edited(want, record, now=self.clock(), clock=self.today())
 
     def _fatal_error(self) -> None:
         """End without Textual's own traceback, which shows what variables hold."""

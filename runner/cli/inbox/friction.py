@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from runner.model import JsonObject, ToolClass
-from runner.render.values import objects_at, text_at, texts_at
+from runner.render.values import text_at, texts_at
 
 #: What a kind of call costs, and nothing here is told to the supervisor: it decides by its own rules.
 _TYPED = frozenset({ToolClass.EXECUTE.value, ToolClass.EXTERNAL_SEND.value, ToolClass.DELETE.value, ToolClass.UNKNOWN.value})
@@ -27,5 +27,4 @@ def friction_of(record: JsonObject) -> Friction:
     if record.get("egress") is not False or not record.get("preview"):
         return Friction.TYPE
     plain = text_at(record, "sender") == "owner" and not texts_at(record, "warnings") and not record.get("denied_before")
-    light = text_at(record, "tool") in _LIGHT and plain and not objects_at(record, "taint")
-    return Friction.KEY if light else Friction.CONFIRM
+    return Friction.KEY if plain and text_at(record, "tool") in _LIGHT else Friction.CONFIRM

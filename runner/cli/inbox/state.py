@@ -167,7 +167,7 @@ class Inbox:
         elif key in keys.ON.keys or key in keys.BACK.keys:
             self._turn(key)
         elif key in keys.FILTER.keys:
-            self.prompt = Prompt(words="show only what holds: ", free=True, typed=self.book.filter)
+            self.prompt = Prompt(words="show only what holds:", free=True, typed=self.book.filter)
         elif key == "escape":
             self._refilter("")
         elif key in keys.CLEAR.keys:
@@ -282,11 +282,11 @@ def _question(act: Act, record: JsonObject) -> Prompt:
     """The question before an act."""
     id = text_at(record, "id")
     if act.ask is Ask.REASON:
-        return Prompt(words="deny; why? (Enter sends it, Esc leaves it) ", act=act, record=record, free=True)
+        return Prompt(words="deny; why? (Enter sends it, Esc leaves it)", act=act, record=record, free=True)
     if act.ask is Ask.TIME:
-        return Prompt(words="how much longer? (30m, 1h, 2d; Esc leaves it) ", act=act, record=record, free=True)
+        return Prompt(words="how much longer? (30m, 1h, 2d; Esc leaves it)", act=act, record=record, free=True)
     if act.ask is Ask.YES and friction_of(record) is Friction.TYPE:
         target = show_inline(text_at(record, "target"))
         expected = target if target.isascii() and 0 < len(target) <= _TYPEABLE else id[:8]
-        return Prompt(words=f"to approve, type {expected} and Enter: ", act=act, record=record, expected=expected)
+        return Prompt(words=f"to approve, type {expected} and Enter:", act=act, record=record, expected=expected)
     return Prompt(words=f"{act.word} {id}? y does it, any other key leaves it", act=act, record=record)

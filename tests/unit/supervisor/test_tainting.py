@@ -64,7 +64,9 @@ def test_a_run_of_the_owners_words_is_tainted_by_its_first_read_batch_mates_incl
         assert tainted(world, row.id) == (READ,)
         before, after = world.approvals(row.id)[0], world.approvals(row.id)[-1]
         assert shown(world, before.id) == []
-        assert shown(world, after.id) == [{"kind": "result", "source": "Read", "sender": None, "run": None}]
+        assert shown(world, after.id) == [
+            {"says": "results of Read", "kind": "result", "source": "Read", "sender": None, "run": None}
+        ]
 
     play(tmp_path, scene)
 
@@ -78,6 +80,7 @@ def test_no_call_takes_taint_away_and_each_source_is_named_once(tmp_path: Path) 
         assert tainted(world, row.id) == (NOTE, READ, Taint(kind=TaintKind.RESULT, source="Glob"))
         with world.store.reading() as conn:
             assert run_view(queries.run_facts(conn, row.id), None)["taint"][0] == {  # type: ignore[index]
+                "says": "a contact's note in capture c_maria",
                 "kind": "note",
                 "source": "c_maria",
                 "sender": "maria ⟨SHA256:abc⟩",
