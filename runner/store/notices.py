@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, case, func, not_, select, true, update
+from sqlalchemy import ColumnElement, Connection, case, func, not_, or_, select, true, update
 
 from runner.lifecycle import NOTICE, ApprovalState, CaptureState, NoticeEvent, NoticeState, sources
 from runner.model import ApprovalId
@@ -194,7 +194,8 @@ def claim(conn: Connection, channel: str, *, now: float, until: float) -> Delive
 def move(conn: Connection, delivery: Delivery, event: NoticeEvent, *, now: float, error: str | None = None) -> bool:
     """Let a delivery come to an end; False when it had one."""
     (before, after), *_ = sources(NOTICE, event).items()
-    return _change(conn, delivery, before, {"state": after.value, "updated": now, "error": error})
+    told = {} if event is NoticeEvent.DECIDE else {"error": error}  # what its last try said still stands
+    return _change(conn, delivery, before, {"state": after.value, "updated": now, **told})
 
 
 def put_off(conn: Connection, delivery: Delivery, *, due: float, now: float, error: str) -> bool:
@@ -233,8 +234,8 @@ def tally(conn: Connection, *, since: float) -> tuple[Tally, ...]:
 def _last_error(conn: Connection, channel: str) -> str | None:
     """What the last try said, if it failed."""
     table = deliveries.c
-    ended = (NoticeState.NEEDLESS.value,)
-    query = select(table.error).where(table.channel == channel, table.attempts > 0, table.state.not_in(ended))
+    tried = or_(table.state == NoticeState.DELIVERED.value, table.error.is_not(None))
+    query = select(table.error).where(table.channel == channel, tried)
     return conn.execute(query.order_by(table.updated.desc()).limit(1)).scalar_one_or_none()
 
 

@@ -214,7 +214,8 @@ def test_what_was_decided_while_its_channel_was_down_is_not_told_late(store: Sto
         decide(store, row)
         watcher.tick(600)
         assert len(server.got) == 1
-        assert watcher.summary()["channels"][0]["waiting"] == 0
+        (channel,) = watcher.summary()["channels"]
+        assert (channel["waiting"], channel["dead"], channel["error"]) == (0, 0, "it answered 500")
 
 
 def test_a_kill_between_event_and_delivery_loses_nothing_and_a_double_has_the_same_key(tmp_path: Path) -> None:
