@@ -79,7 +79,8 @@ def test_a_real_run_is_told_about_and_passes_the_judge(told: SupervisorProcess, 
     assert told_of == {"runner: 5 calls wait for you"}
     assert not any(word in got.body.decode() for got in server.got for word in ("a.txt", "INSIDE", "workspace", SECRET))
     decide_each(told, told.queue(run))
-    assert told.until(run, "replied", "failed")["reply"] == "All done."
+    ended = told.until(run, "replied", "failed")
+    assert ended["reply"] == "All done.", (ended["reason"], told.log)
     assert told.run("undo", a["id"]).returncode == 0
     assert sorted(path.name for path in told.cwd.iterdir()) == ["c.txt", "d.txt", "e.txt", "in.txt"]
     by_name = {one["name"].partition("-")[0]: one for one in told.ask("status")["notices"]["channels"] if one["delivered"]}
