@@ -6,7 +6,6 @@ Writes docs/pictures/*.svg, and between its marks in docs/reviewing.md the card 
 from __future__ import annotations
 
 import asyncio
-import io
 import re
 import sys
 from collections.abc import Awaitable, Callable
@@ -20,7 +19,7 @@ from runner.cli.inbox.app import InboxApp
 from runner.cli.inbox.entries import Approvals
 from runner.cli.inbox.office import Followed, Office
 from runner.model import Json, JsonObject
-from runner.render import Screen, show_card
+from runner.render import Sheet, show_card
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
 PICTURES = _DOCS / "pictures"
@@ -163,10 +162,10 @@ async def picture(scene: Scene) -> str:
 
 
 def plain_card() -> str:
-    """The first card as `runner show` prints it off a terminal."""
-    out = io.StringIO()
-    show_card(Screen(stdout=out, stderr=io.StringIO()), records()[0], now=datetime.fromtimestamp(NOW, UTC))
-    return out.getvalue()
+    """The first card as a terminal of 110 columns shows it."""
+    sheet = Sheet(110)
+    show_card(sheet, records()[0], now=datetime.fromtimestamp(NOW, UTC))
+    return "".join(f"{line.plain}\n" for line in sheet.drawn)
 
 
 def page() -> str:

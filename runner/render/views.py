@@ -13,7 +13,7 @@ from runner.lifecycle import RunState, word
 from runner.model import Json, JsonObject
 from runner.render.block import show_block
 from runner.render.notices import show_channels
-from runner.render.screen import CELL, Part, Screen, Styled
+from runner.render.screen import CELL, Page, Part, Screen, Styled
 from runner.render.values import age, duration, moment, objects_at, signed, text_at, texts_at, tool_name
 
 _WORD_STYLES = {"needs you": "bold yellow", "doing": "cyan", "done": "green", "refused": "red"}
@@ -49,7 +49,7 @@ def show_runs(screen: Screen, runs: Sequence[JsonObject], *, now: datetime) -> N
     screen.table(["run", "agent", "state", "from", "started", "about"], rows)
 
 
-def show_run(screen: Screen, run: JsonObject) -> None:
+def show_run(screen: Page, run: JsonObject) -> None:
     """One run: what it is, every call with its verdict, the reply."""
     screen.say(Styled("run ", "bold"), Styled(text_at(run, "id"), "bold cyan"), "  ", state_part(text_at(run, "state")))
     strict = "strict" if run.get("strict") else "not strict"
@@ -65,7 +65,7 @@ def show_run(screen: Screen, run: JsonObject) -> None:
         screen.lines(show_block(reply, width=screen.width))
 
 
-def show_calls(screen: Screen, calls: Sequence[JsonObject]) -> None:
+def show_calls(screen: Page, calls: Sequence[JsonObject]) -> None:
     """Every call of a run: verdict, tool and what it was about; then why, and what came of it."""
     for number, call in enumerate(calls, 1):
         verdict = text_at(call, "verdict")
@@ -87,7 +87,7 @@ def show_input(call: JsonObject) -> str:
     return first if isinstance(first, str) else json.dumps(first)
 
 
-def _usage(screen: Screen, run: JsonObject) -> None:
+def _usage(screen: Page, run: JsonObject) -> None:
     usage = run.get("usage")
     if isinstance(usage, dict) and any(usage.values()):
         figures = ", ".join(f"{value} {key.replace('_', ' ')}" for key, value in usage.items() if value)

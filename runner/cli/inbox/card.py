@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from runner.cli.inbox.reading import Reading
 from runner.model import JsonObject
-from runner.render import Sheet, show_card, show_change
+from runner.render import Sheet, show_change
 from runner.render.values import text_at
 
 if TYPE_CHECKING:
-    from runner.render import Line
+    from runner.render import Line, Page
+
+
+class Draw(Protocol):
+    """Draws a record on a page."""
+
+    def __call__(self, page: Page, record: JsonObject, *, now: datetime) -> None:
+        """All of it."""
+        ...
+
 
 #: What makes a record another one to whoever decides about it.
 _TELLING = ("id", "state", "digest", "version", "expires")
@@ -23,6 +32,7 @@ class Card:
     """What is on the screen. `planned`: it shows what an act would change, not the record itself."""
 
     record: JsonObject
+    draw: Draw
     planned: JsonObject | None
     clock: datetime
     lines: tuple[Line, ...]
@@ -30,25 +40,33 @@ class Card:
 
     @classmethod
     def of(  # noqa: PLR0913 - one card, whole
-        cls, record: JsonObject, width: int, room: int, *, now: float, clock: datetime, planned: JsonObject | None = None
+        cls,
+        record: JsonObject,
+        draw: Draw,
+        *,
+        size: tuple[int, int],
+        now: float,
+        clock: datetime,
+        planned: JsonObject | None = None,
     ) -> Card:
         """Draw a card.
 
         Args:
             record: As the supervisor has it.
-            width: Columns.
-            room: Lines on the screen.
+            draw: Draws such a record.
+            size: Columns, and lines on the screen.
             now: When it appears.
             clock: The time, for ages.
             planned: What an act would change, drawn instead.
         """
-        sheet = Sheet(width)
+        sheet = Sheet(size[0])
         if planned is None:
-            show_card(sheet, record, now=clock)
+            draw(sheet, record, now=clock)
         else:
             show_change(sheet, planned, title=f"this would {text_at(planned, 'summary')}")
         lines = tuple(sheet.drawn)
-        return cls(record=record, planned=planned, clock=clock, lines=lines, reading=Reading(len(lines), room, now=now))
+        reading = Reading(len(lines), size[1], now=now)
+        return cls(record=record, draw=draw, planned=planned, clock=clock, lines=lines, reading=reading)
 
     @property
     def id(self) -> str:
@@ -64,9 +82,9 @@ class Card:
         """Whether this record says what the card says."""
         return all(self.record.get(key) == record.get(key) for key in _TELLING)
 
-    def folded(self, width: int, room: int, *, now: float) -> Card:
+    def folded(self, size: tuple[int, int], *, now: float) -> Card:
         """The same card on a screen of another size; it is read anew."""
-        return Card.of(self.record, width, room, now=now, clock=self.clock, planned=self.planned)
+        return Card.of(self.record, self.draw, size=size, now=now, clock=self.clock, planned=self.planned)
 
     def visible(self) -> tuple[Line, ...]:
         """The lines on the screen."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
 from typing import Protocol
@@ -16,6 +17,7 @@ from runner.errors import UsageError
 from runner.lifecycle import ApprovalState
 from runner.model import JsonObject
 from runner.profiles import units
+from runner.render import Page, show_card
 from runner.render.values import objects_at, text_at
 
 
@@ -24,8 +26,7 @@ class Ask(Enum):
 
     YES = "yes"  #: as much as the entry's friction says
     CONFIRM = "confirm"  #: a second key
-    REASON = "reason"  #: a line of text that may be empty
-    TIME = "time"  #: a duration
+    LINE = "line"  #: a line of text, which the act says what it is
     EDITOR = "editor"  #: the exact input in an editor
 
 
@@ -41,6 +42,7 @@ class Act:
     ask: Ask
     do: Callable[[Client, JsonObject, str], JsonObject]
     said: str  #: what it is called once it is done
+    question: str = ""  #: what is asked for, where that is a line
     whole: bool = False
     ends: bool = False  #: the entry waits no more; the cursor goes on to the next
     plan: Callable[[Client, JsonObject], JsonObject] | None = None
@@ -92,6 +94,10 @@ class Source(Protocol):
 
     def waits(self, line: JsonObject) -> bool:
         """Whether it needs a person."""
+        ...
+
+    def draw(self, page: Page, record: JsonObject, *, now: datetime) -> None:
+        """One of them, whole, on its card."""
         ...
 
     def acts(self, record: JsonObject) -> Sequence[Act]:
@@ -151,9 +157,9 @@ def _post(client: Client, record: JsonObject, verb: str, *, body: JsonObject) ->
 
 
 APPROVE = Act(key="a", word="approve", ask=Ask.YES, do=_approve, said="approved", whole=True, ends=True)
-DENY = Act(key="d", word="deny", ask=Ask.REASON, do=_deny, said="denied", ends=True)
+DENY = Act(key="d", word="deny", ask=Ask.LINE, do=_deny, said="denied", ends=True, question="deny; why?")
 EDIT = Act(key="e", word="edit", ask=Ask.EDITOR, do=plan_edit, said="edited")
-EXTEND = Act(key="x", word="extend", ask=Ask.TIME, do=_extend, said="extended")
+EXTEND = Act(key="x", word="extend", ask=Ask.LINE, do=_extend, said="extended", question="how much longer? (30m, 1h, 2d)")
 UNDO = Act(key="u", word="undo", ask=Ask.CONFIRM, do=_undo, said="taken back", whole=True, plan=_plan_undo)
 HAPPENED = Act(key="h", word="it happened", ask=Ask.CONFIRM, do=_happened, said="settled", whole=True, ends=True)
 NOT_HAPPENED = Act(key="n", word="it did not", ask=Ask.CONFIRM, do=_not_happened, said="settled", whole=True, ends=True)
@@ -183,10 +189,10 @@ class Approvals:
         """Whether nobody has decided or settled it."""
         return text_at(line, "state") in {_PENDING, _UNKNOWN}
 
+    def draw(self, page: Page, record: JsonObject, *, now: datetime) -> None:
+        """The approval's card."""
+        show_card(page, record, now=now)
+
     def acts(self, record: JsonObject) -> Sequence[Act]:
         """What can be done in the state it is in."""
         return self.by_state.get(text_at(record, "state"), ())
-
-
-#: Every kind of thing on the list. A kind that a later supervisor offers is added here and nowhere else.
-SOURCES: tuple[Source, ...] = (Approvals(),)

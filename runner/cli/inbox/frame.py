@@ -19,7 +19,15 @@ MIN_WIDTH, MIN_HEIGHT = 40, 12
 #: Lines of a question or a message; and all that is neither list nor card: head, rule, those, keys.
 _BOTTOM = 3
 _OURS = 3 + _BOTTOM
-_WORDS = {"pending": "waits", "unknown": "unknown", "executing": "doing", "approved": "doing"}
+_WORDS = {
+    "pending": "waits",
+    "stub": "waits",
+    "stored": "waits",
+    "budget": "waits",
+    "unknown": "unknown",
+    "executing": "doing",
+    "approved": "doing",
+}
 _STYLES = {"waits": "bold yellow", "unknown": "bold red", "done": "green", "denied": "red", "failed": "bold red"}
 
 

@@ -32,11 +32,12 @@ MOVING = (UP, DOWN, ON, BACK, FILTER, CLEAR, AGAIN, HELP, QUIT)
 
 #: What each key of an act does, for the help. The footer takes an act's own word.
 ACTING = (
-    ("a", "approve: a folder at once, a file after y, what runs or leaves this machine after its target is typed"),
-    ("d", "deny, with a reason that the agent is told; Enter sends it"),
+    ("a", "approve, or let in: a folder at once, a file after y, what runs or leaves this machine after its target is typed"),
+    ("d", "deny, dismiss or stop; with a reason, Enter sends it"),
     ("e", "edit the input before it is approved; you see the result first"),
     ("u", "undo what was done to a file or folder; you see what that changes first"),
     ("x", "give a call that waits more time"),
+    ("s m", "start a capture that waits; more budget for a run that spent its own"),
     ("h n", "of an effect nobody knows about: it happened, it did not"),
 )
 NOTES = (

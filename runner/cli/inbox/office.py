@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from runner.api.client import Client
-from runner.cli.inbox.entries import SOURCES, Source
+from runner.cli.inbox.entries import Source
+from runner.cli.inbox.others import SOURCES
 from runner.cli.inbox.state import Want
 from runner.cli.showing import report_shown
 from runner.errors import RunnerError
@@ -61,6 +62,8 @@ class Office:
 
     def shown(self, record: JsonObject, parts: list[list[str]]) -> None:
         """Have it put on record that all of a card was on the screen; where that cannot be, a decision still can (A2)."""
+        if not text_at(record, "id").startswith("a_"):
+            return  # only what is decided by digest is recorded as shown
         with suppress(RunnerError):
             report_shown(self.client, record, surface="inbox", parts=parts)
 

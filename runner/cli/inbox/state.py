@@ -72,7 +72,7 @@ class Inbox:
         """The window has another size: the card is folded anew and read anew."""
         self.size = size
         if self.card is not None:
-            self.card = self.card.folded(size[0], self._room(), now=now)
+            self.card = self.card.folded((size[0], self._room()), now=now)
         if self.prompt is not None and not self.fits:
             self.prompt = None
 
@@ -87,7 +87,7 @@ class Inbox:
         if id != self.book.selected or (self.card is not None and self.card.same(record)):
             return
         shown = self.card if self.card is not None and self.card.id == id else None
-        self.card = Card.of(record, self.size[0], self._room(), now=now, clock=clock)
+        self.card = self._drawn(record, now=now, clock=clock)
         self.book.looked_at(id)
         if shown is not None:
             self.prompt = None
@@ -99,7 +99,7 @@ class Inbox:
         if want.act is None or want.record is None or self.card is None or not self.card.same(want.record):
             return
         self.busy = False
-        self.card = Card.of(want.record, self.size[0], self._room(), now=now, clock=clock, planned=plan)
+        self.card = self._drawn(want.record, now=now, clock=clock, planned=plan)
         self.prompt = _question(want.act, want.record)
 
     def edited(self, want: Want, record: JsonObject, *, now: float, clock: datetime) -> None:
@@ -107,7 +107,7 @@ class Inbox:
         self.busy = False
         if want.record is None or text_at(want.record, "id") != self.book.selected:
             return
-        self.card = Card.of(record, self.size[0], self._room(), now=now, clock=clock)
+        self.card = self._drawn(record, now=now, clock=clock)
         self.say("edited; nothing is approved yet: read what would be done now", trouble=False)
 
     def done(self, want: Want, record: JsonObject) -> None:
@@ -271,6 +271,10 @@ class Inbox:
         selected = self.book.selected
         return self.book[selected] if selected is not None and selected in self.book else None
 
+    def _drawn(self, record: JsonObject, *, now: float, clock: datetime, planned: JsonObject | None = None) -> Card:
+        source = self.book[text_at(record, "id")].source
+        return Card.of(record, source.draw, size=(self.size[0], self._room()), now=now, clock=clock, planned=planned)
+
     def _room(self) -> int:
         return room_for_card(self.size)
 
@@ -281,10 +285,8 @@ class Inbox:
 def _question(act: Act, record: JsonObject) -> Prompt:
     """The question before an act."""
     id = text_at(record, "id")
-    if act.ask is Ask.REASON:
-        return Prompt(words="deny; why? (Enter sends it, Esc leaves it)", act=act, record=record, free=True)
-    if act.ask is Ask.TIME:
-        return Prompt(words="how much longer? (30m, 1h, 2d; Esc leaves it)", act=act, record=record, free=True)
+    if act.ask is Ask.LINE:
+        return Prompt(words=f"{act.question} Enter sends it, Esc leaves it", act=act, record=record, free=True)
     if act.ask is Ask.YES and friction_of(record) is Friction.TYPE:
         target = show_inline(text_at(record, "target"))
         expected = target if target.isascii() and 0 < len(target) <= _TYPEABLE else id[:8]

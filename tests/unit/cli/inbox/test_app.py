@@ -17,7 +17,7 @@ from runner.cli.inbox.frame import frame
 from runner.cli.inbox.office import Office
 from runner.errors import AlreadyDecidedError
 from runner.model import JsonObject
-from tests.helpers.fake_service import APPROVAL, DIGEST, FakeService, an_event
+from tests.helpers.fake_service import APPROVAL, CAPTURE, DIGEST, RUN, FakeService, an_event
 from tests.unit.cli.conftest import Ran
 
 Scene = Callable[[InboxApp, Pilot[None]], Awaitable[None]]
@@ -114,6 +114,44 @@ def test_an_arrival_is_added_at_the_end(service: FakeService, shared: tuple[Fake
         assert [entry.id for entry in app.inbox.book.shown] == [APPROVAL, "a_9999999999999999"]
 
     play(shared, scene)
+
+
+def test_captures_and_spent_budgets_stand_on_the_same_list(service: FakeService, shared: tuple[FakeService, Path]) -> None:
+    """Issue 6 point 3: everything of `runner todo`, each with its own acts; a stranger's words are not on its card."""
+    stub: JsonObject = {
+        "id": CAPTURE,
+        "agent": "scribe",
+        "sender": "bob",
+        "state": "stub",
+        "created": 1.0,
+        "content": {"images": []},
+    }
+    service.captures.rows = [stub]
+    service.spending.waiting = [{"run": RUN, "agent": "scribe", "sender": "owner", "says": "0.1 usd are spent", "created": 2.0}]
+
+    async def find(ref: str) -> JsonObject:
+        return stub
+
+    service.find = find  # type: ignore[method-assign]
+
+    async def scene(app: InboxApp, pilot: Pilot[None]) -> None:
+        assert [entry.id for entry in app.inbox.book.shown] == [APPROVAL, CAPTURE, RUN]
+        await pilot.press("down")
+        await until(lambda: app.inbox.card is not None and app.inbox.card.id == CAPTURE, "the capture")
+        await armed(app)
+        assert "a let in  d dismiss" in text(app)
+        await pilot.press("a")
+        await armed(app)
+        await pilot.press("y")
+        await until(lambda: ("accept", CAPTURE) in service.asked, "the word")
+        await until(lambda: app.inbox.card is not None and app.inbox.card.id == RUN, "the next entry")
+        await armed(app)
+        assert "Raise the budget or stop: 0.1 usd are spent" in text(app)
+        await pilot.press("m", "2", "enter")
+        await until(lambda: [one for one in service.asked if one[0] == "raise"], "the money")
+
+    play(shared, scene)
+    assert [found[:3] for name, found in service.asked if name == "raise"] == [(RUN, 0, 2.0)]  # type: ignore[index]
 
 
 def test_who_was_first_is_told_to_who_comes_second(service: FakeService, shared: tuple[FakeService, Path]) -> None:
