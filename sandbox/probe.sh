@@ -98,7 +98,7 @@ for place in /workspace /run/gateway /run/session; do
 done
 
 spaces=""
-for space in cgroup ipc mnt net pid uts; do
+for space in cgroup ipc mnt net pid user uts; do
     link="$(readlink "/proc/$$/ns/$space")"
     link="${link##*\[}"
     plain "${link%\]}"

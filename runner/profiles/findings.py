@@ -126,8 +126,12 @@ def _directory(profile: Profile, seen: Survey, others: Iterable[Profile]) -> Ite
         return
     if len(seen.real.parts) < 2 or seen.real.parts[1] in ("proc", "sys", "dev"):
         yield _error("cwd", "the directory leads to the root, /proc, /sys or /dev", fix=_DEDICATED)
+    if seen.linked:
+        yield _error(
+            "cwd", f"it is a link, which can be led elsewhere later: it leads to {seen.real} now", fix=f'cwd = "{seen.real}"'
+        )
     for home in seen.homes:
-        yield _warning("cwd", f"it is or contains the home directory {home}: use a dedicated directory", fix=_DEDICATED)
+        yield _error("cwd", f"it is or contains the home directory {home}: use a dedicated directory", fix=_DEDICATED)
     yield from _sharing(profile, others)
     if seen.worktree:
         yield _warning(
@@ -150,15 +154,19 @@ def _directory(profile: Profile, seen: Survey, others: Iterable[Profile]) -> Ite
 
 
 def _sharing(profile: Profile, others: Iterable[Profile]) -> Iterator[Finding]:
+    for reason in shared(profile, others):
+        yield _error("cwd", f"{reason}: use a dedicated directory", fix=_DEDICATED)
+
+
+def shared(profile: Profile, others: Iterable[Profile]) -> Iterator[str]:
+    """How a profile's directory is, contains or lies in another agent's: one's writes would be the other's reads."""
     for other in others:
         if other.name == profile.name:
             continue
         if other.cwd == profile.cwd or other.cwd in profile.cwd.parents:
-            yield _warning("cwd", f"it is shared with the agent {other.name}: use a dedicated directory", fix=_DEDICATED)
+            yield f"it is shared with the agent {other.name}"
         elif profile.cwd in other.cwd.parents:
-            yield _warning(
-                "cwd", f"it contains the directory of the agent {other.name}: use a dedicated directory", fix=_DEDICATED
-            )
+            yield f"it contains the directory of the agent {other.name}"
 
 
 def _readers(profile: Profile, seen: Survey) -> Iterator[Finding]:

@@ -62,6 +62,7 @@ class Survey:
 
     found: bool  #: cwd is a directory
     real: Path  #: cwd without links
+    linked: bool = False  #: cwd itself is a link
     homes: tuple[Path, ...] = ()  #: home directories that cwd is or contains
     worktree: bool = False  #: a .git stands in it
     files: int = 0  #: that would be copied
@@ -100,6 +101,7 @@ def survey(profile: Profile, *, cap: int = MAX_ENTRIES) -> Survey:
     return Survey(
         found=True,
         real=real,
+        linked=profile.cwd.is_symlink(),
         homes=tuple(home for home in _homes() if home == real or real in home.parents),
         worktree=(real / ".git").exists(),
         files=files,

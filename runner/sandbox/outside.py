@@ -72,7 +72,8 @@ def outside_faults(spec: SandboxSpec, seen: Outside, *, container: str) -> tuple
 
 def _faults(spec: SandboxSpec, seen: Outside, container: str) -> Iterator[str]:
     yield from ("uid map",) if seen.id is None else status_faults(seen.status, uid=seen.id)
-    yield from mount_faults(spec, [mount.seen() for mount in seen.mounts])
+    yield from mount_faults(spec, [mount.seen() for mount in seen.mounts], remapped=seen.id != spec.uid)
+    yield from (f"device {mount.target}" for mount in seen.mounts if mount.kind == "devtmpfs" and not _harmless(mount))
     yield from _sizes(spec, seen)
     yield from (f"mount {path} (times 0)" for path in sorted(seen.guarded - {mount.target for mount in seen.mounts}))
     yield from _places(seen)
@@ -87,6 +88,11 @@ def _faults(spec: SandboxSpec, seen: Outside, container: str) -> Iterator[str]:
         yield from (f"namespace {name}" for name in SPACES if len(set(seen.spaces[name])) == 1)
     if seen.label is not None and seen.label.split(" ")[0] in {"", "unconfined"}:
         yield "security module"
+
+
+def _harmless(mount: MountLine) -> bool:
+    """A device of the host that is mounted is the one its name says; a mask is /dev/null."""
+    return mount.root == (mount.target.removeprefix("/dev") if mount.target.startswith("/dev/") else "/null")
 
 
 def _sizes(spec: SandboxSpec, seen: Outside) -> Iterator[str]:

@@ -80,7 +80,7 @@ def discrepancies(spec: SandboxSpec, report: JsonObject, *, host: HostView) -> t
     try:
         return (
             *status_faults(cast("dict[str, list[str]]", report["status"]), uid=spec.uid),
-            *mount_faults(spec, cast("list[tuple[str, str, str]]", report["mounts"])),
+            *mount_faults(spec, cast("list[tuple[str, str, str]]", report["mounts"]), remapped=_remapped(report, host)),
             *_surroundings(spec, report),
             *_host_view(spec, report, host=host),
         )
@@ -107,15 +107,19 @@ def status_faults(status: Mapping[str, list[str]], *, uid: int) -> list[str]:
     return found
 
 
-def mount_faults(spec: SandboxSpec, mounts: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Mounts that were not asked for, lack a flag or are not there exactly once: target, access and kind of each."""
+def mount_faults(spec: SandboxSpec, mounts: Iterable[tuple[str, str, str]], *, remapped: bool) -> list[str]:
+    """Mounts that were not asked for, lack a flag or are not there exactly once: target, access and kind of each.
+
+    `remapped`: in a user namespace of its own, where the engine can make no device nodes, and so mounts the host's harmless
+    ones, and cannot mount control groups read-only, which belong to the host's root, whom nobody in there can be.
+    """
     mounts = list(mounts)
     asked = {str(mount.target) for mount in spec.mounts}
     scratch = {str(HOME), str(TEMPORARY)}
     found = [
         f"mount {target}"
         for target, access, kind in mounts
-        if not _expected(target, access, kind, asked=asked, scratch=scratch)
+        if not _expected(target, access, kind, asked=asked, scratch=scratch) and not (remapped and _lent(target, kind))
     ]
     targets = [target for target, _, _ in mounts]
     found.extend(
@@ -126,6 +130,12 @@ def mount_faults(spec: SandboxSpec, mounts: Iterable[tuple[str, str, str]]) -> l
     if spec.shares_kernel:
         found.extend(f"mount {target} (times 0)" for target in sorted(_READ_ONLY - set(targets)))
     return found
+
+
+def _lent(target: str, kind: str) -> bool:
+    if kind == "devtmpfs":
+        return target.removeprefix("/dev/") in _NODES or target.startswith("/proc/")
+    return kind == "cgroup" and target.startswith("/sys/fs/cgroup/")
 
 
 def _expected(target: str, access: str, kind: str, *, asked: set[str], scratch: set[str]) -> bool:
@@ -169,6 +179,11 @@ def _surroundings(spec: SandboxSpec, report: JsonObject) -> list[str]:
 def _pair(text: str) -> tuple[str, str] | None:
     quota, slash, period = text.partition("/")
     return (quota, period) if slash else None
+
+
+def _remapped(report: JsonObject, host: HostView) -> bool:
+    theirs, ours = cast("dict[str, str]", report["spaces"]).get("user"), host.spaces.get("user")
+    return theirs is not None and ours is not None and theirs.isdigit() and theirs != ours
 
 
 def _host_view(spec: SandboxSpec, report: JsonObject, *, host: HostView) -> list[str]:

@@ -92,7 +92,7 @@ def _host_view(spec: SandboxSpec) -> HostView:
         facts = mount.source.stat()
         places[str(mount.target)] = f"{facts.st_dev}:{facts.st_ino}"
     spaces = {}
-    for name in SPACES:
+    for name in (*SPACES, "user"):
         with contextlib.suppress(OSError):
             spaces[name] = os.readlink(f"/proc/self/ns/{name}").partition("[")[2].rstrip("]")  # noqa: PTH115 - no file
     return HostView(places=places, spaces=spaces)

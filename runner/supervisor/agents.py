@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 
 from runner.approvals import Approver
-from runner.errors import NotAllowedError, NotFoundError, UsageError
+from runner.errors import NotAllowedError, NotFoundError, ProfileError, UsageError
 from runner.lifecycle import ApprovalState
 from runner.model import Json, JsonObject, Policy, Profile, SenderKind
 from runner.policy import PolicyContext, SavedVerdict, explain_matrix
@@ -17,6 +17,7 @@ from runner.policy.judge import find_tool
 from runner.policy.matrix import Column
 from runner.profiles import from_json, to_json
 from runner.profiles.examples import EmptyDirectory
+from runner.profiles.findings import shared
 from runner.sandbox.view import holds_anything
 from runner.store import ApprovalRow, Choices, Connection, ProfileRow, Store, VerdictRow, choices, profiles, verdicts
 from runner.store import approvals as rows
@@ -164,7 +165,17 @@ class Agents:
 
 
 def publish(conn: Connection, profile: Profile, now: float, *, by: Approver | None = None) -> JsonObject:
-    """Store a profile by its digest, make it current, and let saved verdicts follow its tools."""
+    """Store a profile by its digest, make it current, and let saved verdicts follow its tools.
+
+    Raises:
+        ProfileError: Its directory is another agent's too (R62, G5).
+    """
+    others = [_parsed(row) for row in profiles.all(conn) if row.retired is None]
+    if (reason := next(shared(profile, others), None)) is not None:
+        raise ProfileError(
+            f"cannot publish {profile.name}: cwd: {reason}",
+            resolution="name a directory of its own in cwd, or retire the other agent",
+        )
     before = next((_parsed(row).tools for row in profiles.all(conn) if row.name == profile.name), ())
     row = profiles.put(conn, json.dumps(to_json(profile)), digest=profile.digest, name=profile.name, now=now, who=by)
     gone = verdicts.follow(conn, profile.name, before=before, after=profile.tools, who=by, now=now)

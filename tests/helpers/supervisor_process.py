@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -65,6 +66,7 @@ class SupervisorProcess:
         self.state = self.home / "state"
         self.cwd = self.home / "agent"
         self.cwd.mkdir(parents=True)
+        self._owner_of_cwd: str | None = None
         self.script_file = self.home / "script.json"
         self.log_file = self.home / "serve.log"
         self.script_file.write_text("[]")
@@ -145,7 +147,15 @@ class SupervisorProcess:
         return json.loads(done.stdout)
 
     def publish(self, name: str = "tester", **changes: str) -> None:
-        """Publish a profile over this home's folder; `changes` are lines of TOML, tables last."""
+        """Publish a profile over this home's folder; `changes` are lines of TOML, tables last.
+
+        No two agents share a directory: the first one has this home's folder, each other one a copy of it as it is now.
+        """
+        cwd = self.cwd
+        self._owner_of_cwd = self._owner_of_cwd or name
+        if name != self._owner_of_cwd:
+            cwd = self.home / f"agent-{name}"
+            shutil.copytree(self.cwd, cwd, dirs_exist_ok=True)
         tables = {key: value for key, value in changes.items() if value.startswith("[")}
         plain = {key: value for key, value in changes.items() if key not in tables}
         values = {
@@ -155,7 +165,7 @@ class SupervisorProcess:
             "kind": '"claude-sdk"',
             "model": '"claude-sonnet-4-5"',
             "system_prompt": '"You are tested."',
-            "cwd": json.dumps(str(self.cwd)),
+            "cwd": json.dumps(str(cwd)),
             "tools": '["Read", "Glob", "Grep", "Write", "Edit"]',
             "policy": '"read_only"',
         } | plain

@@ -76,7 +76,8 @@ def test_a_default_set_that_is_not_hidden_is_warned_of() -> None:
         (Survey(found=False, real=CWD), ("error", "cwd")),
         (Survey(found=True, real=Path("/proc/self/cwd")), ("error", "cwd")),
         (Survey(found=True, real=Path("/")), ("error", "cwd")),
-        (Survey(found=True, real=CWD, homes=(CWD,)), ("warning", "cwd")),
+        (Survey(found=True, real=CWD, homes=(CWD,)), ("error", "cwd")),
+        (Survey(found=True, real=CWD, linked=True), ("error", "cwd")),
         (Survey(found=True, real=CWD, worktree=True), ("warning", "cwd")),
         (Survey(found=True, real=CWD, files=50_001), ("error", "snapshot")),
         (Survey(found=True, real=CWD, size=256 * 1024**2 + 1), ("error", "snapshot")),
@@ -187,6 +188,15 @@ def test_a_survey_of_a_home_or_nothing_says_so(tmp_path: Path, monkeypatch: pyte
     assert survey(a_checked(cwd=tmp_path / "people/ann")).homes == (tmp_path / "people/ann",)
     assert survey(a_checked(cwd=tmp_path / "people")).homes == (tmp_path / "people/ann",)
     assert survey(a_checked(cwd=tmp_path / "missing")) == Survey(found=False, real=tmp_path / "missing")
+
+
+def test_a_survey_of_a_link_says_so(tmp_path: Path) -> None:
+    """Issue 7: what a link leads to can be changed after the profile was looked at."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert survey(a_checked(cwd=tmp_path / "link")).linked
+    assert not survey(a_checked(cwd=tmp_path / "real")).linked
+    assert serious(a_checked(), Survey(found=True, real=CWD, linked=True))[0][0] == "error"
 
 
 def test_a_survey_stops_at_its_cap(tmp_path: Path) -> None:

@@ -131,6 +131,30 @@ def test_a_user_namespace_moves_the_number_that_is_looked_for(spec: SandboxSpec)
     assert outside_id("0 100000 10007\n", 10007) is None
 
 
+@pytest.mark.parametrize(
+    ("target", "root", "kind", "found"),
+    [
+        ("/dev/null", "/null", "devtmpfs", ()),
+        ("/proc/keys", "/null", "devtmpfs", ()),
+        ("/dev/null", "/sda", "devtmpfs", ("device /dev/null",)),
+        ("/proc/keys", "/mem", "devtmpfs", ("device /proc/keys",)),
+        ("/dev/sda", "/sda", "devtmpfs", ("mount /dev/sda",)),
+        ("/sys/fs/cgroup/memory", "/", "cgroup", ()),
+        ("/sys/fs/cgroup", "/", "cgroup2", ("mount /sys/fs/cgroup",)),
+    ],
+)
+def test_a_user_namespace_is_lent_harmless_devices_and_groups_it_cannot_write(
+    spec: SandboxSpec, target: str, root: str, kind: str, found: tuple[str, ...]
+) -> None:
+    """M1: what an engine that remaps users mounts besides; without remapping, all of it is a difference."""
+    seen = a_look(CONTAINER, spec)
+    lent = MountLine(device="0:6", root=root, target=target, access="rw", kind=kind)
+    seen = replace(seen, mounts=(*(one for one in seen.mounts if one.target != target), lent))
+    moved = replace(seen, id=110007, status={**seen.status, "Uid": ["110007"] * 4, "Gid": ["110007"] * 4, "Groups": ["110007"]})
+    assert outside_faults(spec, moved, container=CONTAINER) == found
+    assert outside_faults(spec, seen, container=CONTAINER) != ()
+
+
 def test_a_process_that_is_not_there_is_no_proof(spec: SandboxSpec) -> None:
     for pid in (0, 2**22 + 1):
         with pytest.raises(SandboxMismatchError, match="cannot be looked at"):
