@@ -36,7 +36,7 @@ SPEC_LABEL = "runner.spec"
 OOM_SCORE = 500
 
 #: Runtimes whose containers run on the host's own kernel, which can then be asked about them; None is the engine's default.
-_SHARING = frozenset({None, "runc", "crun"})
+SHARING = frozenset({None, "runc", "crun"})
 _TARGETS = (WORKSPACE, GATEWAY, SESSION)
 _MIB = 1024 * 1024
 _IMAGE = re.compile(r"sha256:[0-9a-f]{64}")
@@ -108,7 +108,7 @@ class SandboxSpec:
     @property
     def shares_kernel(self) -> bool:
         """Whether the host's kernel knows the container's processes, mounts and devices as its own."""
-        return self.runtime in _SHARING
+        return self.runtime in SHARING
 
     def tmpfs(self) -> dict[str, str]:
         """The only places that can be written, and their mount options."""

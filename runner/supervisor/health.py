@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from runner.sandbox.engine import EngineInfo, ImageInfo
-from runner.sandbox.spec import FIRST_UID
+from runner.sandbox.spec import FIRST_UID, SHARING
 from runner.supervisor.runtimes import Exposure, exposures, is_debian
 
 MIB, GIB = 1024**2, 1024**3
@@ -201,8 +201,15 @@ def _engine(info: EngineInfo) -> Check:
 
 
 def _runtime(info: EngineInfo, wanted: str) -> Check:
+    if wanted in info.runtimes and wanted not in SHARING:
+        found = f"{wanted} is there and would be used; what it shows of a container must pass the proof, or no agent starts"
+        return Check(
+            name="runtime", level=Level.NOTE, found=found, fix="docs/hardening.md says what was tried; make escape tries it"
+        )
     if wanted in info.runtimes:
-        return Check(name="runtime", level=Level.FINE, found=f"{wanted} is there")
+        others = [runtime for runtime in info.runtimes if runtime.startswith(("runsc", "kata"))]
+        more = f"; {', '.join(others)} there too, and not used" if others else "; no runtime with a kernel of its own"
+        return Check(name="runtime", level=Level.FINE, found=f"{wanted} is there and used{more}")
     found = f"the engine has no runtime {wanted}: {', '.join(info.runtimes) or 'it names none'}"
     return Check(
         name="runtime", level=Level.WRONG, found=found, fix="add it to the engine's daemon.json, or change RUNNER_RUNTIME"
@@ -234,14 +241,14 @@ def _seccomp(info: EngineInfo) -> Check:
 
 def _apparmor(info: EngineInfo) -> Check:
     if _has(info, "apparmor") or _has(info, "selinux"):
-        return Check(name="AppArmor", level=Level.FINE, found="the kernel confines containers by profile too")
+        return Check(name="AppArmor", level=Level.FINE, found="the kernel confines containers by profile too: used")
     found = "the kernel has neither AppArmor nor SELinux; the other walls stand without"
     return Check(name="AppArmor", level=Level.NOTE, found=found)
 
 
 def _user_namespace(info: EngineInfo) -> Check:
     if _has(info, "rootless") or _has(info, "userns"):
-        return Check(name="user namespace", level=Level.FINE, found="no uid in a container is the host's")
+        return Check(name="user namespace", level=Level.FINE, found="no uid in a container is the host's: used")
     found = "container uids are the host's; each agent has one that owns nothing"
     return Check(name="user namespace", level=Level.NOTE, found=found)
 
