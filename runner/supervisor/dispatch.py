@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 QUEUE = "segments"
 #: Where contacts' attempts wait: a lane's are taken one by one, and lanes in no order: many of one keep out no other.
 CONTACTS = "contacts"
+#: Of theirs, how many may stand before a place at once: more than places, or many for one agent would keep out another agent's.
+LANES = 64
 WORKFLOW = "segment"
 #: Constant on purpose: by default it is a checksum of our code, and a deploy would strand what is queued.
 APPLICATION_VERSION = "1"
@@ -107,7 +109,7 @@ class Dispatch:
         )
         await DBOS.register_queue_async(
             CONTACTS,
-            worker_concurrency=max(host - 1, 1),
+            worker_concurrency=LANES,
             partition_concurrency=1,
             polling_interval_sec=POLL_SECONDS,
             on_conflict="always_update",
