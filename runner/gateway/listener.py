@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from runner.errors import GatewayError
+from runner.gateway.peers import Peers
 from runner.gateway.values import GatewayLimits
 
 SOCKET_NAME = "api.sock"
@@ -36,14 +37,14 @@ class _Protocol(H11Protocol):
     """A connection that is refused over the cap and never outlives its time."""
 
     limits: GatewayLimits
-    admit: Callable[[], bool]
+    admit: Peers
     timers: tuple[asyncio.TimerHandle, ...] = ()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.logger = _LOG
         self.access_log = False
-        if len(self.connections) > self.limits.connections or not self.admit():
+        if len(self.connections) > self.limits.connections or not self.admit(transport.get_extra_info("socket")):
             transport.abort()
             return
         self.timers = (
@@ -71,10 +72,10 @@ class Listener:
         directory: Holds `api.sock`; must exist.
         app: Answers each request.
         limits: Caps.
-        admit: Asked at each connection; False ends it unheard.
+        admit: Asked about each connection; False ends it unheard.
     """
 
-    def __init__(self, directory: Path, app: App, *, limits: GatewayLimits, admit: Callable[[], bool]) -> None:
+    def __init__(self, directory: Path, app: App, *, limits: GatewayLimits, admit: Peers) -> None:
         self._path = directory / SOCKET_NAME
         self._state = ServerState()
         self._server: asyncio.Server | None = None

@@ -81,6 +81,12 @@ def most_input(body: JsonObject) -> int:
     return extra + len(json.dumps(bare, ensure_ascii=False, separators=(",", ":")).encode())
 
 
+def wanted(body: JsonObject, most: int) -> int:
+    """Tokens that a request's reply may have by its own word."""
+    asked = body.get("max_tokens")
+    return asked if isinstance(asked, int) else most
+
+
 def fit(body: JsonObject, max_tokens: int) -> None:
     """Let a request ask for no longer a reply than was set aside for it, in place."""
     body["max_tokens"] = max_tokens

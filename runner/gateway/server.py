@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import time
 from collections import deque
 from collections.abc import Coroutine
@@ -22,14 +23,15 @@ from runner.gateway.allowance import Allowance
 from runner.gateway.exchange import Exchange, GoneError
 from runner.gateway.history import History
 from runner.gateway.listener import Listener
-from runner.gateway.purse import Purse, Unbounded, fit, most_input
+from runner.gateway.peers import Peers
+from runner.gateway.purse import Purse, Unbounded, fit, most_input, wanted
 from runner.gateway.refusals import DESK_REFUSED, RequestRefusedError, UpstreamError, clean, status_for_cli
 from runner.gateway.reply import PING, Reply
 from runner.gateway.request import ModelRequest, allowed_betas, read_request
 from runner.gateway.sameness import difference
 from runner.gateway.tags import quiet_results
 from runner.gateway.values import GatewayLimits, Handover, ModelTurn, Reference, TurnDesk, Upstream
-from runner.model import JsonObject, Usage
+from runner.model import Usage
 
 _T = TypeVar("_T")
 _LOG = logging.getLogger(__name__)
@@ -49,6 +51,7 @@ class Gateway:
         upstream: Where the model is; not closed by the gateway.
         limits: Caps.
         purse: Keeps the run's books.
+        peers: Who may knock; None: whoever reaches the socket, for a door that no agent of a person stands behind.
     """
 
     def __init__(  # noqa: PLR0913 -- one door, all its neighbours
@@ -60,12 +63,14 @@ class Gateway:
         upstream: Upstream,
         limits: GatewayLimits | None = None,
         purse: Purse | None = None,
+        peers: Peers | None = None,
     ) -> None:
         self._desk, self._reference, self._upstream = desk, reference, upstream
         self._purse: Purse = purse or Unbounded()
         self._limits = limits = limits or GatewayLimits()
         self._history = History()
         self._listener = Listener(directory, self._answer, limits=limits, admit=self._admit)
+        self._peers = peers
         self._connects = Allowance(limits.burst, limits.per_second)
         self._intake, self._turn = asyncio.Lock(), asyncio.Lock()
         self._asked: set[asyncio.Task[object]] = set()
@@ -193,7 +198,7 @@ class Gateway:
             self._purse.reserve(
                 most=most_input(request.body),
                 count=partial(self._upstream.count_tokens, request.body, betas=betas),
-                max_tokens=_wanted(request.body, self._limits),
+                max_tokens=wanted(request.body, self._limits.max_tokens),
             ),
             seal=False,
         )
@@ -277,10 +282,13 @@ class Gateway:
             output_tokens=seen.output_tokens + more.output_tokens,
         )
 
-    def _admit(self) -> bool:
-        if self._connects.take():
+    def _admit(self, connection: socket.socket) -> bool:
+        if not self._connects.take():
+            self._note_refusal("too many connections")
+        elif self._peers is not None and not self._peers(connection):
+            self._note_refusal("a process that is not the container's knocked")
+        else:
             return True
-        self._note_refusal("too many connections")
         return False
 
     def _note_refusal(self, why: str) -> None:
@@ -289,8 +297,3 @@ class Gateway:
         if self._refused == self._limits.refusals:
             self._seal("the container was refused too often; its gateway was shut")
             self._listener.shut()
-
-
-def _wanted(body: JsonObject, limits: GatewayLimits) -> int:
-    asked = body.get("max_tokens")
-    return asked if isinstance(asked, int) else limits.max_tokens

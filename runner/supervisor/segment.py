@@ -28,7 +28,7 @@ from runner.errors import (
     SandboxUnavailableError,
     StoreError,
 )
-from runner.gateway import Gateway
+from runner.gateway import Gateway, Residents
 from runner.model import Attempt
 from runner.sandbox.beneath import Beneath
 from runner.sandbox.box import Box
@@ -154,16 +154,19 @@ class Conductor:
                 tainting=Tainting(store=around.store, run=facts.run.id, agent=facts.run.agent, files=beneath).of_turn,
             )
             purse = RunPurse(around.store, facts.run, facts.profile, budgets=around.budgets, clock=around.clock, ids=around.ids)
+            residents = Residents()
             gateway = Gateway(
                 directory=folder / "gateway",
                 desk=desk,
                 reference=reference_of(facts, image, resume=restored is not None),
                 upstream=around.upstream(facts.profile.name),
                 purse=purse,
+                peers=residents,
             )
             await gateway.start()
             try:
                 async with self._box(facts, image, folder=folder, resumed=restored is not None) as box:
+                    residents.are_of(box.container_id)
                     if await around.store.call(around.endings.started, facts.attempt, box.proof) is None:
                         return End(ending=Ending.CANCEL, reason="stopped while it was starting")
                     segment.proven = True

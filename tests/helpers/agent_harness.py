@@ -17,7 +17,7 @@ import pytest
 
 from runner.agent import Gate, Message, Session, SessionEnd, Start, argv, brokered_tools, container_tools, environment
 from runner.errors import RunnerError
-from runner.gateway import Expected, Gateway, Handover, Reference, ScriptedUpstream, ToolUse, TurnDesk
+from runner.gateway import Expected, Gateway, Handover, Reference, Residents, ScriptedUpstream, ToolUse, TurnDesk
 from runner.gateway.scripted import Entry
 from runner.model import JsonObject, Profile
 from runner.policy.catalogue import model_name
@@ -184,12 +184,18 @@ class AgentHarness:
         )
         expected = Expected(system=begin.system_prompt, definitions=known(self.image), prompt=asked_first or asked.text)
         reference = Reference(model=chosen.model, offered=offered, expected=None if asked_first is None else expected)
+        residents = Residents()
         gateway = Gateway(
-            directory=self.folder / "gateway", desk=desk or Desk(hand=declared(offered)), reference=reference, upstream=upstream
+            directory=self.folder / "gateway",
+            desk=desk or Desk(hand=declared(offered)),
+            reference=reference,
+            upstream=upstream,
+            peers=residents,
         )
         await gateway.start()
         try:
             box = await launch(self.engine, order, on_created=_ignored)
+            residents.are_of(box.container_id)
             try:
                 stream, kept = tap(box), Kept()
                 end = await _ended(Session(stream, begin, gate=gate, mirror=kept), asked)

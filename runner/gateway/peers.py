@@ -1,0 +1,74 @@
+"""Who may knock at a container's door: processes of that container, by the kernel's word (issue 7 point 3).
+
+Owns reading the other end of a connection before a byte of it is heard. The socket lies in a private folder, so only root, the
+operator's own programs and the container reach it; of these only the container is let in. Under `runsc` it is the sandbox's own
+process that connects, and it stands in the container's control group too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+#: Whether the process at the other end of a connection may be heard.
+Peers: TypeAlias = Callable[[socket.socket], bool]
+
+_SO_PEERPIDFD = 77  #: Linux 6.5; socket has no name for it before Python 3.14
+_CREDENTIALS = struct.Struct("3i")
+#: A container's id as every engine writes it into a control group's path: /docker/ID, docker-ID.scope, libpod-ID.scope.
+_CONTAINER = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", re.ASCII)
+
+
+class Residents:
+    """Lets in the processes of one container, and nobody before it is known which."""
+
+    def __init__(self) -> None:
+        self._container: str | None = None
+
+    def are_of(self, container: str) -> None:
+        """Say whose door this is; once."""
+        self._container = self._container or container
+
+    def __call__(self, connection: socket.socket) -> bool:
+        """Whether the connected process is one of the container's."""
+        return self._container is not None and self._container in containers_of(connection)
+
+
+def containers_of(connection: socket.socket) -> frozenset[str]:
+    """Ids of the containers whose control groups the connected process stands in; none when that is not to be known.
+
+    A pidfd, where the kernel has one, keeps a reused pid from standing in for the process that connected. Version 1 has a line
+    for each hierarchy, version 2 one; in either a process of the container cannot change its own.
+    """
+    try:
+        pid, _, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+        pidfd = _pidfd(connection)
+        try:
+            groups = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8", errors="replace") if pid > 0 else ""
+            # Asked last: what was read above was the peer's own only if it still lives.
+            return frozenset(_CONTAINER.findall(groups)) if pidfd is None or _alive(pidfd) else frozenset()
+        finally:
+            if pidfd is not None:
+                os.close(pidfd)
+    except OSError:
+        return frozenset()
+
+
+def _pidfd(connection: socket.socket) -> int | None:
+    with suppress(OSError):
+        return connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)
+    return None
+
+
+def _alive(pidfd: int) -> bool:
+    """A pidfd turns readable when its process ends."""
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return not poll.poll(0)
