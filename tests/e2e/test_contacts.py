@@ -24,6 +24,7 @@ from runner.api.client import Client
 from runner.api.courier import Courier
 from runner.api.outbox import Outbox
 from runner.captures import ed25519, keyfile
+from runner.sandbox.engine import ImageInfo
 from tests.helpers.door import free_port
 from tests.helpers.supervisor_process import SupervisorProcess, eventually, text
 
@@ -152,62 +153,75 @@ class Recorder(Model):
         return super().answer(path, body)
 
 
-@contextmanager
-def hosting(supervisor: SupervisorProcess, *petnames: str) -> Iterator[tuple[Recorder, dict[str, Contact], str]]:
+@dataclass
+class Hosted:
     """A supervisor whose agent `tester` lists some contacts, each with a machine of its own."""
+
+    supervisor: SupervisorProcess
+    model: Recorder
+    machines: dict[str, Contact]
+    to: str
+
+    def until_over(self, captures: set[str]) -> list[dict[str, Any]]:
+        """The runs of these captures, once every run has replied."""
+
+        def look() -> list[dict[str, Any]] | None:
+            found = self.supervisor.ask("runs")["runs"]
+            over = all(run["state"] == "replied" for run in found) and captures <= {run["capture"] for run in found}
+            return [run for run in found if run["capture"] in captures] if over else None
+
+        return eventually(look, lambda: f"every run replies\n{self.supervisor.log}")
+
+
+@pytest.fixture(scope="module")
+def hosted(tmp_path_factory: pytest.TempPathFactory, sandbox_image: ImageInfo) -> Iterator[Hosted]:
+    """One for all that follows; nothing of it is left afterwards."""
     model, to = Recorder(), f"http://127.0.0.1:{free_port()}"
     model.play([[say("Looked.")]])
+    names = ("anna", "ben", "carl", "unknown")
     with model.on_loopback() as url:
-        supervisor.environment |= {"RUNNER_MODEL": url, "RUNNER_INGRESS__BIND": to.removeprefix("http://")}
+        home = tmp_path_factory.mktemp("hosted")
+        home.chmod(0o755)
+        supervisor = SupervisorProcess(home / "home", {"RUNNER_MODEL": url, "RUNNER_INGRESS__BIND": to.removeprefix("http://")})
         supervisor.start()
-        supervisor.publish(contacts=f" {json.dumps(petnames)}")
-        machines = {}
-        for name in petnames:
-            machines[name] = Contact(supervisor.home / name)
-            key = ed25519.make()
-            keyfile.write(machines[name].home / ".config/runner/contact.key", key)
+        try:
+            supervisor.publish(contacts=f" {json.dumps(names)}")
+            machines = {name: Contact(supervisor.home / name) for name in names}
             with Client(supervisor.state / "control.sock") as client:
-                client.post("contacts", body={"petname": name, "key": key.public})
-        yield model, machines, to
+                for name, machine in machines.items():
+                    key = ed25519.make()
+                    keyfile.write(machine.home / ".config/runner/contact.key", key)
+                    client.post("contacts", body={"petname": name, "key": key.public, "unverified": name == "unknown"})
+            yield Hosted(supervisor, model, machines, to)
+        finally:
+            supervisor.stop()
+    assert supervisor.containers() == []
 
 
-def test_two_contacts_and_the_owner_never_share_a_byte(supervisor: SupervisorProcess) -> None:
+def test_two_contacts_and_the_owner_never_share_a_byte(hosted: Hosted) -> None:
     """R56, R57, item 88: each run's conversation holds its own capture's words and nobody else's."""
-    with hosting(supervisor, "maria", "ben") as (model, machines, to):
-        runs = [supervisor.send("CANARY-owner")]
-        for name in ("maria", "ben", "maria"):
-            machines[name].deliver(to, f"CANARY-{name}-{len(runs)}")
-            runs.append(supervisor.ask("runs")["runs"][0]["id"])
-        for run in runs:
-            supervisor.until(run, "replied")
-        found = [set(re.findall(r"CANARY-[a-z0-9-]+", body)) for body in model.bodies]
-        assert {frozenset(words) for words in found if words} == {
-            frozenset({word}) for word in ("CANARY-owner", "CANARY-maria-1", "CANARY-ben-2", "CANARY-maria-3")
-        }
+    words = ["CANARY-anna-1", "CANARY-ben-2", "CANARY-anna-3"]
+    sent = {hosted.machines[word.split("-")[1]].deliver(hosted.to, word) for word in words}
+    hosted.supervisor.send("CANARY-owner")
+    hosted.until_over(sent)
+    found = [set(re.findall(r"CANARY-[a-z0-9-]+", body)) for body in hosted.model.bodies]
+    assert {frozenset(seen) for seen in found if seen} == {frozenset({word}) for word in (*words, "CANARY-owner")}
 
 
-def test_a_stub_waits_for_accept_and_a_burst_is_finished_fairly(supervisor: SupervisorProcess) -> None:
+def test_a_stub_waits_for_accept_and_a_burst_is_finished_fairly(hosted: Hosted) -> None:
     """C22, R22; issue 8 point 8: all accepted, none lost, no contact and not the owner behind another's many."""
-    names = ("anna", "ben", "carl")
-    with hosting(supervisor, *names, "unknown") as (_, machines, to):
-        supervisor.run("contact", "verify", "unknown", "--undo")
-        stub = machines["unknown"].deliver(to, "SECRET-OF-A-STUB")
-        assert "SECRET" not in json.dumps(supervisor.ask("show", stub)) + supervisor.run("captures").stdout
-        burst = [("anna", number) for number in range(6)] + [("ben", 0), ("carl", 0), ("ben", 1), ("carl", 1)]
-        with ThreadPoolExecutor(4) as together:
-            sent = list(together.map(lambda one: machines[one[0]].deliver(to, f"{one[1]}"), burst))
-        supervisor.send("the owner's, behind all of them")
-        assert supervisor.ask("accept", stub)["state"] == "delivered"
-
-        def over() -> list[dict[str, Any]] | None:
-            found = supervisor.ask("runs")["runs"]
-            return found if all(run["state"] == "replied" for run in found) else None
-
-        runs = eventually(over, "every run ends")
-        assert {run["capture"] for run in runs} >= {*sent, stub}
-        assert len(runs) == len(sent) + 2
-        order = [run["sender"].partition(" ")[0] for run in sorted(runs, key=lambda run: run["updated"])]
-        assert Counter(order)["anna"] == 6
-        assert order.index("owner") < len(order) - 1, "the owner did not wait for all of them"
-        last = [name for name in order if name in names][-2:]
-        assert "anna" in last, f"one contact's many kept out the others: {order}"
+    supervisor, machines, to = hosted.supervisor, hosted.machines, hosted.to
+    stub = machines["unknown"].deliver(to, "SECRET-OF-A-STUB")
+    assert "SECRET" not in json.dumps(supervisor.ask("show", stub)) + supervisor.run("captures").stdout
+    burst = [("anna", number) for number in range(6)] + [("ben", 0), ("carl", 0), ("ben", 1), ("carl", 1)]
+    with ThreadPoolExecutor(4) as together:
+        sent = list(together.map(lambda one: machines[one[0]].deliver(to, f"{one[1]}"), burst))
+    mine = supervisor.ask("send", "tester", "--note", "the owner's, behind all of them")["capture"]
+    assert supervisor.ask("accept", stub)["state"] == "delivered"
+    runs = hosted.until_over({*sent, stub, mine})
+    assert len(runs) == len({*sent, stub, mine}) == len(burst) + 2
+    order = [run["sender"].partition(" ")[0] for run in sorted(runs, key=lambda run: run["updated"])]
+    assert Counter(order)["anna"] == 6
+    assert order.index("owner") < len(order) - 1, "the owner did not wait for all of them"
+    last = [name for name in order if name in {"anna", "ben", "carl"}][-2:]
+    assert "anna" in last, f"one contact's many kept out the others: {order}"
