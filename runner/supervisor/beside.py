@@ -31,7 +31,7 @@ _NOBODY = frozenset({"policy", grants.CHANNEL})
 class Habit(NamedTuple):
     """How the calls before one were decided, and what is new in it."""
 
-    count: int
+    calls: int
     approved: bool
     differs: tuple[str, ...]
 
@@ -123,7 +123,7 @@ def _facts(row: ApprovalRow) -> Mapping[str, Json]:
 
 
 def _habit_view(found: Habit | None) -> JsonObject | None:
-    return None if found is None else {"count": found.count, "approved": found.approved, "differs": [*found.differs]}
+    return None if found is None else {"count": found.calls, "approved": found.approved, "differs": [*found.differs]}
 
 
 def _denied(row: ApprovalRow, earlier: Sequence[ApprovalRow]) -> JsonObject | None:

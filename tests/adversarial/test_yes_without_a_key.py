@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 import time
@@ -33,18 +32,18 @@ ON = f"{RUNNER} approve {APPROVAL}"
 TYPED = "(sleep 3; echo y; sleep 2; echo y; sleep 2; echo guess; sleep 1; echo guess; sleep 1)"
 SPAWN = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
 EXPECT = f'set timeout 20; spawn {ON}; expect "N]"; sleep 1; send "y\\r"; expect "key:"; send "guess\\r"; expect eof; exit 7'
-WAYS: Mapping[str, tuple[str, str]] = {
-    "script": ("sh", f"{TYPED} | script -qec '{ON}' /dev/null"),
-    "script with a digest": ("sh", f"{TYPED} | script -qec '{OFF}' /dev/null"),
-    "pty.spawn": ("sh", f"{TYPED} | {sys.executable} -c '{SPAWN}' {ON}"),
-    "expect": ("expect", f"expect -c '{EXPECT}'"),
-    "setsid": ("setsid", f"setsid -w {OFF} </dev/null"),
-    "env -i": ("env", f'env -i PATH="$PATH" HOME="$HOME" RUNNER_STATE_DIR="$RUNNER_STATE_DIR" {OFF} </dev/null'),
-    "cron": ("sh", f"cd / && {OFF} </dev/null 2>&1"),
-    "ssh -T": ("sh", f"printf 'y\\nguess\\n' | {OFF}"),
-    "a guess by descriptor": ("sh", f"{OFF} --passphrase-fd 0 <<<guess"),
-    "another key": ("sh", f"{OFF} --key $HOME/mallory.key"),
-    "no key": ("sh", f"RUNNER_APPROVER_KEY=$HOME/nowhere {OFF}"),
+WAYS: Mapping[str, str] = {
+    "script": f"{TYPED} | script -qec '{ON}' /dev/null",
+    "script with a digest": f"{TYPED} | script -qec '{OFF}' /dev/null",
+    "pty.spawn": f"{TYPED} | {sys.executable} -c '{SPAWN}' {ON}",
+    "expect": f"expect -c '{EXPECT}'",
+    "setsid": f"setsid -w {OFF} </dev/null",
+    "env -i": f'env -i PATH="$PATH" HOME="$HOME" RUNNER_STATE_DIR="$RUNNER_STATE_DIR" {OFF} </dev/null',
+    "cron": f"cd / && {OFF} </dev/null 2>&1",
+    "ssh -T": f"printf 'y\\nguess\\n' | {OFF}",
+    "a guess by descriptor": f"{OFF} --passphrase-fd 0 <<<guess",
+    "another key": f"{OFF} --key $HOME/mallory.key",
+    "no key": f"RUNNER_APPROVER_KEY=$HOME/nowhere {OFF}",
 }
 
 
@@ -93,8 +92,7 @@ def tried(stage: Stage) -> Mapping[str, tuple[int, str]]:
             text=True,
             start_new_session=True,
         )
-        for way, (needs, line) in WAYS.items()
-        if shutil.which(needs)
+        for way, line in WAYS.items()
     }
     return {way: (process.wait(60), (process.communicate()[0])) for way, process in processes.items()}
 
@@ -102,8 +100,6 @@ def tried(stage: Stage) -> Mapping[str, tuple[int, str]]:
 @pytest.mark.parametrize("way", WAYS)
 def test_no_program_that_plays_a_person_releases_anything(way: str, tried: Mapping[str, tuple[int, str]], stage: Stage) -> None:
     """W2, K2."""
-    if way not in tried:
-        pytest.skip(f"{WAYS[way][0]} is not installed")
     code, said = tried[way]
     assert code == 7, said
     assert way not in {"script", "pty.spawn", "expect"} or "passphrase" in said  # else it never came so far
