@@ -21,7 +21,7 @@ from rich.text import Text
 
 from runner.errors import RunnerError
 from runner.model import Json, JsonObject
-from runner.render.block import show_block
+from runner.render.block import CONTINUED, show_block
 from runner.render.text import show_inline, show_text
 
 #: Columns of output that is no terminal: wide enough that tables of ids and names don't wrap.
@@ -109,7 +109,7 @@ class Screen:
         return self._err.height
 
     def say(self, *parts: Part) -> None:
-        """One line of ours on stdout; a line too wide goes on indented, so no data starts a line."""
+        """One line of ours on stdout; a line too wide goes on behind `CONTINUED`, so no data can start a line of ours (V5)."""
         self.calm()
         _write(self._out, assemble(parts))
 
@@ -237,8 +237,8 @@ def _write(console: Console, text: Text) -> None:
     if not console.is_terminal:
         console.print(text, soft_wrap=True)
         return
-    indent = min(max(len(text.plain) - len(text.plain.lstrip(" ")), 2), console.width // 2)
-    first, *rest = text.wrap(console, max(console.width - indent, 8), overflow="fold", tab_size=1) or [Text()]
+    room = max(console.width - len(CONTINUED), 8)
+    first, *rest = text.wrap(console, room, overflow="fold", tab_size=1) or [Text()]
     console.print(first, soft_wrap=True)
     for line in rest:
-        console.print(Text(" " * indent) + line, soft_wrap=True)
+        console.print(Text(CONTINUED, style="dim") + line, soft_wrap=True)

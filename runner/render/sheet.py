@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from rich.text import Text
 
-from runner.render.block import width_of
+from runner.render.block import CONTINUED, width_of
 from runner.render.screen import Part, assemble
 
 #: One line that only `render` makes, for whoever places it on a screen.
@@ -32,11 +32,10 @@ class Sheet:
         self.drawn: list[Text] = []
 
     def say(self, *parts: Part) -> None:
-        """One line of ours; what is too wide goes on indented, so that no data starts a line."""
+        """One line of ours; what is too wide goes on behind `CONTINUED`, so that no data can start a line of ours (V5)."""
         text = assemble(parts)
-        indent = min(max(len(text.plain) - len(text.plain.lstrip(" ")), 2), self.width // 2)
-        for number, piece in enumerate(text.divide(_folds(text.plain, self.width, indent))):
-            self.drawn.append(piece if number == 0 else Text(" " * indent) + piece)
+        for number, piece in enumerate(text.divide(_folds(text.plain, self.width))):
+            self.drawn.append(piece if number == 0 else Text(CONTINUED, style="dim") + piece)
 
     def lines(self, lines: Sequence[str], *, style: str = "") -> None:
         """Lines that `runner.render` has already made."""
@@ -61,7 +60,7 @@ def line(*parts: Part, width: int, style: str = "") -> Text:
     return text
 
 
-def _folds(plain: str, width: int, indent: int) -> list[int]:
+def _folds(plain: str, width: int) -> list[int]:
     """Places at which a line is broken."""
     found: list[int] = []
     start, room = 0, width
@@ -75,4 +74,4 @@ def _folds(plain: str, width: int, indent: int) -> list[int]:
         blank = plain.rfind(" ", max(end - _WORD, start + 1), end)
         start = blank + 1 if blank > 0 else end
         found.append(start)
-        room = width - indent
+        room = width - width_of(CONTINUED)

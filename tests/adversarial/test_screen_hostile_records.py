@@ -55,6 +55,14 @@ READING = [
     ("show", CAPTURE),
     ("profile", "list"),
     ("profile", "show", "scribe"),
+    ("todo",),
+    ("log",),
+    ("captures",),
+    ("usage",),
+    ("grants",),
+    ("contact", "list"),
+    ("undo", APPROVAL, "--dry-run"),
+    ("extend", APPROVAL, "--for", "1h"),
     ("deny", APPROVAL),
     ("stop", RUN),
     ("approve", APPROVAL, "--yes", "--digest", DIGEST, "--wait"),
@@ -88,6 +96,9 @@ def poison(service: FakeService, attack: str) -> None:
     rows = {name: poisoned(row, attack) for name, row in rows.items()}  # type: ignore[misc]
     rows["approval"]["input"] = {attack: attack, "nested": [{attack: [attack]}]}
     service.run_row, service.approval_row = rows["run"], rows["approval"]
+    service.event_rows = [poisoned(row, attack) | {"time": 1.0, "seq": 1} for row in service.event_rows]  # type: ignore[operator]
+    service.captures.rows = [poisoned(row, attack) for row in (rows["run"], rows["approval"])]  # type: ignore[misc]
+    service.spending.waiting = [{"run": RUN, "agent": attack, "sender": attack, "says": attack, "created": 1.0}]
     service.profile_rows = [poisoned(row, attack) for row in service.profile_rows]  # type: ignore[misc]
     service.later = [rows["run"] | {"state": "replied"}]
     hostile_status: JsonObject = {"pid": 1, "model": attack, "engine": {"name": attack}, attack: attack}
@@ -171,6 +182,7 @@ def test_every_untrusted_line_of_a_card_stands_behind_the_gutter(columns: int, s
     assert b"\x1b" not in re.sub(rb"\x1b\[[0-9;]*m", b"", terminal.seen)
     heads = [line for line in terminal.text.splitlines() if line.startswith("approv")]
     assert len(heads) == 1
+    assert [line[:10] for line in terminal.text.splitlines() if line.startswith("  digest")] == ["  digest  "]
 
 
 def test_no_colour_and_a_dumb_terminal_are_respected(service: FakeService) -> None:
