@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--yes", action="store_true", help="answer yes before an engine is installed (also: YES=1, CI=1)")
     parser.add_argument("--only-venv", action="store_true", help="the virtual environment and nothing else")
     parser.add_argument(
-        "--for-tests", action="store_true", help="what the tests need besides: Docker Compose, tmux, faketime, expect, PostgreSQL"
+        "--for-tests", action="store_true", help="what the tests need besides: Compose, tmux, faketime, expect, PostgreSQL"
     )
     options = parser.parse_args(arguments)
     yes = options.yes or machine.is_true(os.environ.get("YES")) or machine.is_true(os.environ.get("CI"))
