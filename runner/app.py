@@ -26,7 +26,6 @@ from runner.model import Json, JsonObject
 from runner.notify.wiring import make_notifier
 from runner.sandbox import image as images
 from runner.sandbox.engine import Engine, ImageInfo
-from runner.setting_tables import DayBudget
 from runner.settings import Settings, control_socket, private_directory, socket_dir
 from runner.store import Store
 from runner.supervisor import definitions, health
@@ -47,8 +46,8 @@ from runner.supervisor.ids import Ids
 from runner.supervisor.lane import Lanes
 from runner.supervisor.live import Live
 from runner.supervisor.lock import hold
-from runner.supervisor.prices import Price
-from runner.supervisor.purse import Budget, Budgets
+from runner.supervisor.measures import budgets_of, sizes_of
+from runner.supervisor.pool import Pool
 from runner.supervisor.recovery import Recovery
 from runner.supervisor.segment import Conductor
 from runner.supervisor.service import SupervisorService
@@ -58,9 +57,6 @@ from runner.supervisor.steady import SteadyClock, known_time
 from runner.supervisor.surroundings import Surroundings
 from runner.supervisor.witness import Witness
 
-#: Containers at once: on this host, and of one agent.
-HOST_LIMIT = 8
-AGENT_LIMIT = 4
 #: Seconds in which an engine, or a supervisor, answers a person who asks how it is.
 ASK_PATIENCE = 10.0
 
@@ -94,29 +90,30 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             ids, live, changes = Ids(secrets.token_bytes), Live(), Changes()
             attempts = private_directory(settings.state_dir / "attempts")
             contexts = Contexts(store=store, max_policy=settings.max_policy)
-            dispatch = Dispatch(store.engine, host_limit=HOST_LIMIT, agent_limit=AGENT_LIMIT)
+            dispatch = Dispatch(store.engine, host_limit=settings.host.max_agents, agent_limit=settings.host.max_per_agent)
             lanes = Lanes(dispatch)
-            endings = Endings(clock=clock, enqueue=lanes.enqueue)
+            endings, boot = Endings(clock=clock, enqueue=lanes.enqueue), ids.nonce()[:16]
             effects = Effects(
                 Parts(store=store, live=live, changes=changes, contexts=contexts, clock=clock, enqueue=lanes.enqueue)
             )
-            conductor = Conductor(
-                Surroundings(
-                    store=store,
-                    engine=engine,
-                    upstream=upstream,
-                    live=live,
-                    changes=changes,
-                    contexts=contexts,
-                    endings=endings,
-                    clock=clock,
-                    ids=ids,
-                    attempts=attempts,
-                    owner=owner,
-                    runtime=settings.runtime,
-                    budgets=budgets_of(settings),
-                )
+            around = Surroundings(
+                store=store,
+                engine=engine,
+                upstream=upstream,
+                live=live,
+                changes=changes,
+                contexts=contexts,
+                endings=endings,
+                clock=clock,
+                ids=ids,
+                attempts=attempts,
+                owner=owner,
+                runtime=settings.runtime,
+                boot=boot,
+                budgets=budgets_of(settings),
             )
+            pool = Pool(around=around, sizes=sizes_of(settings))
+            conductor = Conductor(around, pool=pool)
             notifier = make_notifier(settings.notify, store=store, clock=clock, entropy=secrets.token_bytes)
             service = SupervisorService(
                 Backstage(
@@ -141,9 +138,8 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             )
             await publish_shipped(store, settings.state_dir, now=clock())
             await dispatch.open(conductor.conduct)
-            drain = Drain(conductor=conductor, live=live, effects=effects)
             stack.push_async_callback(dispatch.close, drain_seconds=0)
-            stack.push_async_callback(drain.finish)
+            stack.push_async_callback(Drain(conductor=conductor, live=live, effects=effects).finish)
             await Recovery(
                 store=store,
                 engine=engine,
@@ -158,33 +154,19 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                 credentials=Credentials(settings.approvers.keys, clock=clock, nonces=ids.nonce),
                 signs=signs if settings.tripwires else None,
             )
-            uids, folder = settings.approvers.uids, socket_dir(settings)
-            control = ControlServer(service, directory=folder, approvers=uids, admission=admission)
+            control = ControlServer(
+                service, directory=socket_dir(settings), approvers=settings.approvers.uids, admission=admission
+            )
             await control.start()
             stack.push_async_callback(control.stop)
             await dispatch.start()
-            stack.push_async_callback(notifier.start())
-            stack.push_async_callback(StandingYes(store=store, effects=effects, changes=changes).start())
-            stack.push_async_callback(
-                Clockwork(store=store, engine=engine, effects=effects, clock=clock, enqueue=lanes.enqueue).start()
-            )
+            standing = StandingYes(store=store, effects=effects, changes=changes)
+            clockwork = Clockwork(store=store, engine=engine, effects=effects, clock=clock, enqueue=lanes.enqueue)
+            for part in (pool, notifier, standing, clockwork):
+                stack.push_async_callback(part.start())
             stack.push_async_callback(await open_ingress(settings.ingress, service.reception, clock=clock, tally=service.tally))
             ready()
             await until_signalled()
-
-
-def budgets_of(settings: Settings) -> Budgets:
-    """The operator's budgets of a day and prices."""
-
-    def budget(chosen: DayBudget) -> Budget:
-        return Budget(tokens=chosen.tokens, micro_usd=None if chosen.usd is None else round(chosen.usd * 1_000_000))
-
-    return Budgets(
-        agent=budget(settings.budgets.agent),
-        contact=budget(settings.budgets.contact),
-        day=budget(settings.budgets.day),
-        prices={name: Price(input=price.input, output=price.output) for name, price in settings.prices.items()},
-    )
 
 
 async def build_image(settings: Settings, *, base: str | None, progress: Callable[[str], None]) -> ImageInfo:

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import BaseModel, ByteSize, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 _HOUR = r"(?:[01]\d|2[0-3]):[0-5]\d"
 
@@ -117,3 +117,25 @@ class ModelPrice(BaseModel):
 
     input: Annotated[float, Field(gt=0, le=100_000)]
     output: Annotated[float, Field(gt=0, le=100_000)]
+
+
+class Pool(BaseModel):
+    """Containers that are started before they are asked for (M12)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    size: Annotated[int, Field(ge=0, le=16)] = 1  #: of each agent that is in use; 0: none
+    total: Annotated[int, Field(ge=0, le=256)] = 4  #: of all agents together
+    max_age: Annotated[float, Field(ge=10, le=86_400)] = 3600.0  #: seconds after which one is made anew
+
+
+class Host(BaseModel):
+    """How much of this machine agents may have."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_agents: Annotated[int, Field(ge=1, le=1024)] = 8  #: containers at work at once
+    max_per_agent: Annotated[int, Field(ge=1, le=1024)] = 4  #: of one agent
+    reserve_memory: ByteSize = ByteSize(512 * 1024 * 1024)  #: what stays free; a run waits rather than take it
+    max_load: Annotated[float, Field(gt=0, le=1000)] = 32.0  #: of a minute, for each CPU; above it a run waits
+    lease: Annotated[float, Field(ge=3, le=3600)] = 30.0  #: seconds without a sign of life after which another may take over

@@ -21,7 +21,7 @@ from pydantic_settings.sources import InitSettingsSource
 
 from runner.errors import SettingsError
 from runner.model import Json, JsonObject, Policy
-from runner.setting_tables import DayBudgets, Ingress, ModelPrice, Notify
+from runner.setting_tables import DayBudgets, Host, Ingress, ModelPrice, Notify, Pool
 
 CONTROL_SOCKET = "control.sock"
 
@@ -75,6 +75,8 @@ class Settings(BaseSettings):
     #: By the beginning of a model's name; beside the table that comes along.
     prices: Mapping[Annotated[str, Field(min_length=1, max_length=256)], ModelPrice] = Field(default_factory=dict)
     ingress: Ingress = Ingress()
+    pool: Pool = Pool()
+    host: Host = Host()
     tripwires: bool = True  #: refuse a yes that comes from within an agent's shell (W3)
     #: `event:before`, `event:after`, `event:after:2`: where a fault campaign has the supervisor killed; never set it.
     failpoint: Annotated[str, Field(pattern=r"^[a-z_]+\.[a-z_]+:(before|after)(:[1-9][0-9]?)?$")] | None = None

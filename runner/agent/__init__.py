@@ -5,6 +5,7 @@ Performs nothing and decides nothing.
 
 from runner.agent.gate import Answer, Gate, Outcome
 from runner.agent.options import Start, argv, brokered_tools, bundled_cli, container_tools, environment, versions
+from runner.agent.seat import Seat
 from runner.agent.session import Message, Session, SessionEnd, user_message
 from runner.agent.transport import ByteStream, Mirror
 
@@ -15,6 +16,7 @@ __all__ = [
     "Message",
     "Mirror",
     "Outcome",
+    "Seat",
     "Session",
     "SessionEnd",
     "Start",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -60,6 +60,26 @@ class Session:
         self._drift: tuple[str, ...] | None = None  #: None until the CLI has said how it started
         self._transport = BoxTransport(stream, mirror=mirror, watch=self._check_init, limits=limits)
         self._client = ClaudeSDKClient(sdk_options(start, gate), transport=self._transport)
+        self._connected = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether the CLI has answered `initialize` and its stream is whole."""
+        return self._connected and self._transport.is_ready()
+
+    async def connect(self) -> None:
+        """Have the CLI answer `initialize`; `run` does it where nobody has.
+
+        Raises:
+            AgentProtocolError: It did not, or broke a rule of the wire; the container is gone.
+        """
+        with self._worded():
+            await self._connect()
+
+    async def close(self) -> None:
+        """End a conversation that may never have begun; the container is gone afterwards."""
+        await self._client.disconnect()
+        await self._transport.close()
 
     async def run(self, message: Message | None) -> SessionEnd:
         """Talk until the CLI's result line or the end of its output; afterwards the container is gone.
@@ -72,22 +92,31 @@ class Session:
             SandboxMismatchError: The CLI runs with other tools, servers, mode, model or version than it was started with.
         """
         try:
-            await self._connect()
-            end = await self._talk(message)
-        except AgentProtocolError as error:
-            raise self._failure(error) from None
-        except ClaudeSDKError as error:
-            raise self._failure(self._broken(str(error)[:500])) from None
+            with self._worded():
+                if not self._connected:
+                    await self._connect()
+                end = await self._talk(message)
         finally:
             await self._client.disconnect()
         if self._drift or (self._drift is None and not end.is_error):
             raise self._mismatch()
         return end
 
+    @contextlib.contextmanager
+    def _worded(self) -> Iterator[None]:
+        """What goes wrong, as an error of ours."""
+        try:
+            yield
+        except AgentProtocolError as error:
+            raise self._failure(error) from None
+        except ClaudeSDKError as error:
+            raise self._failure(self._broken(str(error)[:500])) from None
+
     async def _connect(self) -> None:
         try:
             with anyio.fail_after(START_SECONDS):
                 await self._client.connect()
+            self._connected = True
         except TimeoutError:
             raise self._broken(f"it did not answer within {START_SECONDS:g} seconds") from None
 

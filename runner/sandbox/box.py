@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 from runner.errors import SandboxError
 from runner.model import Digest, JsonObject
 from runner.sandbox.engine import Attached
+from runner.sandbox.spec import SandboxSpec
 
 #: The largest piece `receive` hands over, whatever the engine's frame.
 MAX_CHUNK = 64 * 1024
@@ -64,14 +65,16 @@ class Disposer(Protocol):
 class Box:
     """One container, for one segment attempt (invariant 6).
 
-    `report` is what its start-up probe said, `proof` what was found to be in force.
+    `spec` is what it was asked to be, `report` what its start-up probe said, `proof` what was found to be in force.
     """
 
     def __init__(self, engine: Disposer, container_id: str, stream: Attached) -> None:
         """Made by `launch` only."""
         self.container_id = container_id
+        self.spec: SandboxSpec | None = None
         self.report: JsonObject = {}
         self.proof: Proof | None = None
+        self.out_of_memory = False  #: the kernel killed something in there for want of memory, as far as the engine said
         self._engine, self._stream = engine, stream
         self._frame: tuple[Literal["out", "err"], int] = ("out", 0)
         self._ahead: list[Chunk] = []
@@ -162,6 +165,7 @@ class Box:
             async with asyncio.timeout(timeout):
                 while (facts := await self._engine.inspect(self.container_id)) is not None:
                     state = facts.get("State") or {}
+                    self.out_of_memory = state.get("OOMKilled") is True
                     if not state.get("Running") and state.get("Status") != "created":
                         return int(state.get("ExitCode", -1))
                     await asyncio.sleep(_POLL)
@@ -201,7 +205,7 @@ async def _gone(engine: Disposer, container: str) -> None:
         await asyncio.sleep(_POLL)
 
 
-async def finish(work: Awaitable[None]) -> None:
+async def finish(work: Awaitable[object]) -> None:
     """Wait for clean-up to its end, even when the waiting task is cancelled meanwhile; the cancellation is then passed on."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None

@@ -158,6 +158,14 @@ class Engine:
         """Start a container."""
         await self.call("start the container", lambda client: client.start(container))
 
+    async def pause(self, container: str) -> None:
+        """Stop every process of a container where it is."""
+        await self.call("pause the container", lambda client: client.pause(container))
+
+    async def unpause(self, container: str) -> None:
+        """Let them go on."""
+        await self.call("unpause the container", lambda client: client.unpause(container))
+
     async def inspect(self, container: str) -> dict[str, Any] | None:
         """The engine's description of a container; None when there is none."""
         return await self._read(

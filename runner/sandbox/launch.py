@@ -23,6 +23,8 @@ from runner.sandbox.spec import GATEWAY, HOME, SESSION, Mount, SandboxSpec, crea
 
 #: Label that every container of ours carries; its value names the state directory whose supervisor owns it.
 STATE_LABEL = "runner.state"
+#: Its value names the boot of that supervisor: what another boot made is left over.
+BOOT_LABEL = "runner.boot"
 _LAUNCH_LABEL = "runner.launch"
 _SWEEP_SECONDS = 60.0
 _PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -74,6 +76,7 @@ class LaunchOrder:
     mounts: Mounts
     limits: Limits
     owner: str  #: names the state directory whose supervisor this is
+    boot: str = ""  #: names that supervisor's boot
     runtime: str | None = None
 
 
@@ -106,6 +109,7 @@ def spec_for(order: LaunchOrder, *, seccomp: str, launch: str) -> SandboxSpec:
         runtime=order.runtime,
         labels={
             STATE_LABEL: order.owner,
+            **({BOOT_LABEL: order.boot} if order.boot else {}),
             _LAUNCH_LABEL: launch,
             "runner.run": order.run,
             "runner.segment": str(order.segment),
@@ -139,6 +143,7 @@ async def launch(engine: ContainerEngine, order: LaunchOrder, *, on_created: Cal
         await on_created(container)
         stream.append(await engine.attach(container))
         box = Box(engine, container, stream[0])
+        box.spec = spec
         await engine.start(container)
         box.proof = await prove(engine, spec, box)
         await box.send(GO)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol
 
 from runner.errors import SandboxError, SandboxMismatchError
@@ -44,10 +44,19 @@ async def prove(engine: Prover, spec: SandboxSpec, box: Box) -> Proof:
         SandboxMismatchError: Somebody sees a difference; the details say who and which, as "inside: CapBnd; host: CapBnd".
         SandboxError: It does not report.
     """
+    report = asyncio.create_task(_report(box))  # it takes its time, in which the engine can be asked
+    try:
+        return await _proven(engine, spec, box, report)
+    finally:
+        report.cancel()
+        await asyncio.gather(report, return_exceptions=True)
+
+
+async def _proven(engine: Prover, spec: SandboxSpec, box: Box, report: Awaitable[None]) -> Proof:  # noqa: PLR0917 - of one proof
     facts = await engine.inspect(box.container_id)
     found = {ENGINE: ("the container is gone",) if facts is None else differences(spec, facts)}
     try:
-        await _report(box)
+        await report
     except SandboxError:
         # One that is not what was asked may well be unable to report; that is the lesser news.
         if found[ENGINE]:
@@ -59,6 +68,23 @@ async def prove(engine: Prover, spec: SandboxSpec, box: Box) -> Proof:
     if any(found.values()):
         raise _mismatch(found)
     return Proof(spec=spec.digest(), unseen=("a kernel of its own",) if seen is None else seen.unseen)
+
+
+async def prove_again(engine: Prover, box: Box) -> Proof:
+    """Hold a container that has been running against its spec once more: what the engine says, and what the host sees.
+
+    Raises:
+        SandboxMismatchError: Either sees a difference.
+    """
+    if box.spec is None:
+        raise SandboxMismatchError("cannot trust the container: nobody knows what it was asked to be")
+    facts = await engine.inspect(box.container_id)
+    found = {ENGINE: ("the container is gone",) if facts is None else differences(box.spec, facts)}
+    seen = None if facts is None else await _outside(engine, box.spec, facts)
+    found[OUTSIDE] = () if seen is None else outside_faults(box.spec, seen, container=box.container_id)
+    if any(found.values()):
+        raise _mismatch(found)
+    return Proof(spec=box.spec.digest(), unseen=("a kernel of its own",) if seen is None else seen.unseen)
 
 
 async def _report(box: Box) -> None:

@@ -11,13 +11,14 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect
 
 from runner.errors import StoreError
-from runner.store import schema_contacts, schema_grants, schema_notices, schema_taint, triggers
+from runner.store import schema_contacts, schema_grants, schema_leases, schema_notices, schema_taint, triggers
 from runner.store.schema import VERSION_TABLE, metadata
 
 #: Tables of other modules; they are known once their module is.
 TABLES = (
     schema_grants.grants,
     schema_notices.notices,
+    schema_leases.leases,
     schema_taint.taints,
     schema_notices.notice_subjects,
     schema_notices.deliveries,

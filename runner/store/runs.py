@@ -19,6 +19,7 @@ class RunChange(TypedDict, total=False):
     """Fields a change may set; `to_segment` and `to_attempt` are the new values of what `segment` and `attempt` guard."""
 
     session_id: str | None
+    nonce: str
     reason: str | None
     reply: str | None
     usage: Usage

@@ -56,7 +56,11 @@ class Facts:
 
 
 def read_facts(conn: Connection, attempt: Attempt, run: RunRow) -> Facts:
-    """The run's profile, its agent's uid, and its prompt with the very fence it was accepted with."""
+    """The run's profile, its agent's uid, and its prompt with the very fence that is on record for it.
+
+    Raises:
+        FenceError: The prompt cannot be made with that fence.
+    """
     stored = profiles.get(conn, run.profile_digest)
     capture = capture_from_json(captures.get(conn, run.capture).text)
     profile = profile_from_json(json.loads(stored.text))
@@ -83,17 +87,29 @@ def checked(image: ImageInfo | None) -> ImageInfo:
     return image
 
 
-def lay_out(folder: Path, facts: Facts, restored: Restored | None) -> None:
-    """The attempt's own folder: snapshot, gateway, and on resume the transcript. Blocking; for a thread.
+def lay_out(folder: Path, restored: Restored | None = None) -> None:
+    """A container's own folder: snapshot and gateway, both empty yet, and on resume the transcript. Blocking; for a thread."""
+    for name in ("snapshot", "gateway"):
+        (folder / name).mkdir(parents=True)
+        (folder / name).chmod(0o755)
+    if restored is not None:
+        session = folder / "session"
+        session.mkdir()
+        transcript = session / f"{restored.session_id}.jsonl"
+        transcript.write_text("".join(f"{line}\n" for line in restored.lines), encoding="utf-8")
+        # The probe's copy in the tmpfs home keeps the mode: what the CLI cannot append to, it does not mirror either.
+        transcript.chmod(0o644)
+        session.chmod(0o755)
+
+
+def copy_in(folder: Path, facts: Facts) -> None:
+    """Copy the agent's directory into the empty snapshot. Blocking; for a thread.
 
     Raises:
         SandboxError: The agent's uid is somebody's, or its directory cannot be copied.
     """
     profile = facts.profile
     _check_uid(facts.uid, profile.cwd)
-    for name in ("snapshot", "gateway"):
-        (folder / name).mkdir(parents=True)
-        (folder / name).chmod(0o755)
     take_snapshot(
         profile.cwd,
         folder / "snapshot",
@@ -103,14 +119,6 @@ def lay_out(folder: Path, facts: Facts, restored: Restored | None) -> None:
         max_files=profile.snapshot.max_files,
         allow_hard_links=profile.allow_hard_links,
     )
-    if restored is not None:
-        session = folder / "session"
-        session.mkdir()
-        transcript = session / f"{restored.session_id}.jsonl"
-        transcript.write_text("".join(f"{line}\n" for line in restored.lines), encoding="utf-8")
-        # The probe's copy in the tmpfs home keeps the mode: what the CLI cannot append to, it does not mirror either.
-        transcript.chmod(0o644)
-        session.chmod(0o755)
 
 
 def clear(folder: Path) -> None:
@@ -138,13 +146,15 @@ def _check_uid(uid: int, cwd: Path) -> None:
 
 
 def start_of(facts: Facts, *, resume: bool) -> Start:
-    """How the CLI is started: the profile's prompt, then the rule that names this run's fence (R9)."""
-    return Start(
-        profile=facts.offered,
-        session_id=facts.run.session_id or "",
-        system_prompt=f"{facts.profile.system_prompt}\n\n{facts.prompt.system_rule}",
-        resume=resume,
-    )
+    """How the CLI is started for a run."""
+    rule = facts.prompt.system_rule
+    return start_with(facts.profile, facts.offered, session_id=facts.run.session_id or "", rule=rule, resume=resume)
+
+
+def start_with(profile: Profile, offered: Profile, *, session_id: str, rule: str, resume: bool = False) -> Start:
+    """How the CLI is started: the profile's prompt, then the rule that names the run's fence (R9)."""
+    system_prompt = f"{profile.system_prompt}\n\n{rule}"
+    return Start(profile=offered, session_id=session_id, system_prompt=system_prompt, resume=resume)
 
 
 def message_of(facts: Facts, restored: Restored | None) -> Message | None:

@@ -8,16 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
 
 from runner.agent import (
-    Session,
     SessionEnd,
-    argv,
-    environment,
     user_message,
 )
 from runner.errors import (
@@ -31,10 +28,8 @@ from runner.errors import (
 from runner.gateway import Gateway, Residents
 from runner.model import Attempt
 from runner.sandbox.beneath import Beneath
-from runner.sandbox.box import Box
 from runner.sandbox.engine import ImageInfo
 from runner.sandbox.image import image_info
-from runner.sandbox.launch import LaunchOrder, Mounts, launch
 from runner.sandbox.view import SnapshotView
 from runner.store import Connection, RunRow, SegmentRow, segments
 from runner.supervisor.desk import Desk
@@ -42,9 +37,11 @@ from runner.supervisor.endings import End, Ending
 from runner.supervisor.ledger import Ledger
 from runner.supervisor.live import LiveSegment
 from runner.supervisor.patience import until_impatient
-from runner.supervisor.preparation import Facts, checked, clear, lay_out, message_of, read_facts, reference_of, start_of
+from runner.supervisor.pool import Pool
+from runner.supervisor.preparation import Facts, checked, clear, lay_out, message_of, read_facts, reference_of
 from runner.supervisor.purse import RunPurse
 from runner.supervisor.resume import Restored, restore, worth_resuming
+from runner.supervisor.staging import Stage, cold, waiting
 from runner.supervisor.surroundings import Partners, Surroundings
 from runner.supervisor.tainting import Tainting
 
@@ -61,8 +58,9 @@ _STOPPING = End(ending=Ending.PARK, reason="the supervisor stops")
 class Conductor:
     """Calls the tune for attempts; `conduct` is the dispatcher's door."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: Surroundings, *, pool: Pool | None = None) -> None:
         self._around = surroundings
+        self._pool = pool or Pool(around=surroundings)
         self._closing = False
 
     def close(self) -> None:
@@ -121,19 +119,28 @@ class Conductor:
 
     async def _attempted(self, attempt: Attempt, run: RunRow, *, segment: LiveSegment, folder: Path) -> End:
         around = self._around
-        facts = await around.store.query(read_facts, attempt, run)
-        image = checked(await image_info(around.engine))
+        facts, found = await asyncio.gather(around.store.query(read_facts, attempt, run), image_info(around.engine))
+        image, claimed = checked(found), None
         try:
             restored = await around.store.call(restore, attempt, run, prompt=user_message(facts.message), clock=around.clock)
-            await asyncio.to_thread(lay_out, folder, facts, restored)
+            claimed = None if restored is not None else await self._pool.claim(facts, image)
+            if claimed is not None:
+                facts, segment.snapshot = claimed.facts, claimed.warm.folder / "snapshot"
+            else:
+                await asyncio.to_thread(lay_out, folder, restored)
             if segment.park.is_set():
                 return _STOPPING
-            return await self._with_view(facts.still_open(restored), image, folder=folder, restored=restored, segment=segment)
+            stage: Stage = partial(cold, around, image, folder, resumed=restored is not None)
+            if claimed is not None:
+                stage = partial(waiting, around, claimed.warm)
+            return await self._with_view(facts.still_open(restored), image, stage=stage, restored=restored, segment=segment)
         finally:
+            if claimed is not None:
+                await claimed.warm.discard()
             await asyncio.to_thread(clear, folder)
 
     async def _with_view(
-        self, facts: Facts, image: ImageInfo, *, folder: Path, restored: Restored | None, segment: LiveSegment
+        self, facts: Facts, image: ImageInfo, *, stage: Stage, restored: Restored | None, segment: LiveSegment
     ) -> End:
         around = self._around
         with Beneath.open(segment.snapshot) as beneath:
@@ -156,7 +163,7 @@ class Conductor:
             purse = RunPurse(around.store, facts.run, facts.profile, budgets=around.budgets, clock=around.clock, ids=around.ids)
             residents = Residents()
             gateway = Gateway(
-                directory=folder / "gateway",
+                directory=segment.snapshot.parent / "gateway",
                 desk=desk,
                 reference=reference_of(facts, image, resume=restored is not None),
                 upstream=around.upstream(facts.profile.name),
@@ -165,13 +172,13 @@ class Conductor:
             )
             await gateway.start()
             try:
-                async with self._box(facts, image, folder=folder, resumed=restored is not None) as box:
+                async with stage(facts, desk) as (box, session):
                     residents.are_of(box.container_id)
                     if await around.store.call(around.endings.started, facts.attempt, box.proof) is None:
                         return End(ending=Ending.CANCEL, reason="stopped while it was starting")
                     segment.proven = True
                     around.changes.ring()
-                    partners = Partners(box=box, desk=desk, gateway=gateway, purse=purse)
+                    partners = Partners(box=box, session=session, desk=desk, gateway=gateway, purse=purse)
                     return await self._converse(facts, partners, restored=restored, segment=segment)
             finally:
                 await gateway.stop()
@@ -179,8 +186,7 @@ class Conductor:
     async def _converse(self, facts: Facts, partners: Partners, *, restored: Restored | None, segment: LiveSegment) -> End:
         """Let the agent talk until it, its limits or a person end it."""
         around, desk, purse = self._around, partners.desk, partners.purse
-        session = Session(partners.box, start_of(facts, resume=restored is not None), gate=desk, mirror=desk.mirror)
-        talk = asyncio.create_task(session.run(message_of(facts, restored)))
+        talk = asyncio.create_task(partners.session.run(message_of(facts, restored)))
         others: dict[asyncio.Task[Any], Callable[[], End]] = {
             _task(segment.stop.wait()): lambda: End(ending=Ending.CANCEL, reason="stopped by a person"),
             _task(segment.park.wait()): lambda: _STOPPING,
@@ -227,37 +233,6 @@ class Conductor:
         if gateway.failure:
             return End(ending=Ending.FAIL, reason=gateway.failure)  # the CLI says the same, in words for its own user
         return End(ending=Ending.FAIL, reason=f"the agent ended without an answer{said}")
-
-    @contextlib.asynccontextmanager
-    async def _box(self, facts: Facts, image: ImageInfo, *, folder: Path, resumed: bool) -> AsyncIterator[Box]:
-        around, attempt = self._around, facts.attempt
-
-        async def bind(container_id: str) -> None:
-            if not await around.store.call(segments.bind_container, *attempt, container_id):
-                raise SandboxError("cannot start the container: its run was stopped meanwhile")
-
-        order = LaunchOrder(
-            run=attempt.run,
-            segment=attempt.segment,
-            attempt=attempt.number,
-            agent=facts.profile.name,
-            profile_digest=facts.profile.digest,
-            uid=facts.uid,
-            image=image,
-            argv=argv(start_of(facts, resume=resumed)),
-            environment=environment(),
-            mounts=Mounts(
-                snapshot=folder / "snapshot", gateway=folder / "gateway", session=folder / "session" if resumed else None
-            ),
-            limits=facts.profile.limits,
-            owner=around.owner,
-            runtime=around.runtime,
-        )
-        box = await launch(around.engine, order, on_created=bind)
-        try:
-            yield box
-        finally:
-            await box.destroy()
 
     def _claim(self, conn: Connection, attempt: Attempt) -> RunRow | None:
         run = self._around.endings.claim(conn, attempt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runner.agent import Session
 from runner.gateway import Gateway, UpstreamFactory
 from runner.sandbox.box import Box
 from runner.sandbox.engine import Engine
@@ -35,6 +36,7 @@ class Surroundings:
     attempts: Path  #: a private folder; each attempt has one of its own in it
     owner: str  #: label of this supervisor's containers
     runtime: str | None
+    boot: str = ""  #: label of what this process made of them
     budgets: Budgets = field(default_factory=Budgets)
 
 
@@ -43,6 +45,7 @@ class Partners:
     """Who takes part in one conversation."""
 
     box: Box
+    session: Session
     desk: Desk
     gateway: Gateway
     purse: RunPurse

@@ -127,6 +127,16 @@ class FakeEngine:
         held.status = "running"
         held.task = asyncio.create_task(self._run(held))
 
+    async def pause(self, container: str) -> None:
+        """A row's status."""
+        await self._step("pause")
+        self._get(container).status = "paused"
+
+    async def unpause(self, container: str) -> None:
+        """A row's status."""
+        await self._step("unpause")
+        self._get(container).status = "running"
+
     async def inspect(self, container: str) -> dict[str, Any] | None:
         """The body, as the engine describes it."""
         await self._step("inspect")
@@ -206,7 +216,7 @@ def describe(held: FakeContainer) -> dict[str, Any]:
     return {
         "Id": held.id,
         "Image": image,
-        "State": {"Status": held.status, "Running": held.status == "running", "ExitCode": held.exit_code},
+        "State": {"Status": held.status, "Running": held.status in {"running", "paused"}, "ExitCode": held.exit_code},
         "AppArmorProfile": "",
         "ExecIDs": None,
         "Config": {"Volumes": None, **body},

@@ -77,6 +77,7 @@ class SupervisorProcess:
         keep = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "DOCKER_HOST") if name in os.environ}
         own = {"RUNNER_STATE_DIR": str(self.state), "RUNNER_MODEL": f"scripted:{self.script_file}"}
         own["RUNNER_TRIPWIRES"] = "off"  # the tests may be run from within an agent's shell
+        own["RUNNER_POOL__SIZE"] = "0"  # tests of it say so: others count containers
         return keep | own | self.environment
 
     @property
