@@ -38,6 +38,7 @@ REST = 0.25  #: seconds before each, in which the agent is told of the one befor
 LISTS = 9  #: times that each of the two commands is run
 BATCH = 500
 WEEK = 7 * 86400.0
+CROWD = ".crowd"  #: behind the name of what is measured while `PARKED` others wait
 #: Issue 5: seconds, multiples and bytes that must not be passed.
 GOALS = {"effect.p50": 0.020, "effect.p99": 0.100, "resumed": 1.2, "list": 1.5, "rss": 300 * 2**20}
 
@@ -60,21 +61,21 @@ class Bench:
         sent: Any = client.post("captures", body={"agent": agent, "note": "go"})
         return str(sent["run"])
 
-    def effects(self, client: Client, agent: str, state: str) -> None:
+    def effects(self, client: Client, agent: str, state: str, *, crowd: str = "") -> None:
         """Approve each call of a run that is held, or parked, and time each until the supervisor says that it is done."""
         run = self.start(client, agent, CALLS)
         until(client, run, state)
         for approval in queue(client, run):
             time.sleep(REST)
             began = time.perf_counter()
-            client.get("profiles")
+            client.record("runs", run)
             asked = time.perf_counter()
             done = approve(client, approval)
             ended = time.perf_counter()
             if done["state"] != "done":
                 raise SystemExit(f"an approved call is {done['state']}: {done['outcome']}")
-            self.note("question", asked - began)
-            self.note(f"effect.{state}", ended - asked)
+            self.note(f"question{crowd}", asked - began)
+            self.note(f"effect.{state}{crowd}", ended - asked)
         until(client, run, "replied")
 
     def resumed(self, client: Client) -> None:
@@ -162,8 +163,8 @@ def commits(folder: Path) -> float:
         return BATCH / (time.perf_counter() - began)
 
 
-def many(bench: Bench, count: int) -> JsonObject:
-    """A supervisor with so many parked runs: its memory, and what a person waits for the list."""
+def many(bench: Bench, rounds: int, count: int) -> JsonObject:
+    """A supervisor with so many parked runs: its memory, what a person waits for the list, and for an effect among them."""
     supervisor = bench.supervisor
     supervisor.stop()
     store = Store(url(supervisor.state / "runner.db"))
@@ -178,6 +179,10 @@ def many(bench: Bench, count: int) -> JsonObject:
             supervisor.ask(name)
             taken.append(time.perf_counter() - began)
     asked = supervisor.ask("approvals")
+    with Client(supervisor.state / "control.sock") as client:
+        for _ in range(rounds):
+            for agent, state in (("holder", "held"), ("parker", "parked")):
+                bench.effects(client, agent, state, crowd=CROWD)
     listed, status = (statistics.median(spans[name]) for name in ("approvals", "status"))
     bare = commits(supervisor.home)
     return {
@@ -214,6 +219,7 @@ def measure(bench: Bench, rounds: int, count: int) -> JsonObject:
         for _ in range(rounds):
             for work in _round(bench, client):
                 work()
+    parked: Any = many(bench, rounds, count)
     seconds: dict[str, Any] = {name: quantiles(values) for name, values in sorted(bench.seconds.items())}
     question = seconds["question"]["p50"]
     ratios: JsonObject = {
@@ -221,7 +227,6 @@ def measure(bench: Bench, rounds: int, count: int) -> JsonObject:
         "effect.held_over_question": round(seconds["effect.held"]["p50"] / question, 2),
         "effect.parked_over_question": round(seconds["effect.parked"]["p50"] / question, 2),
     }
-    parked: Any = many(bench, count)
     for state in ("held", "parked"):
         commits_each = seconds[f"effect.{state}"]["p50"] * parked["bare_commits_per_second"]
         ratios[f"effect.{state}_over_commit"] = round(commits_each, 2)
@@ -237,8 +242,8 @@ def _round(bench: Bench, client: Client) -> Sequence[Callable[[], None]]:
 
 
 def verdicts(result: Any) -> dict[str, tuple[float, float]]:
-    """Each goal of issue 5 with what was measured; the worse of held and parked counts."""
-    effects = [result["seconds"][f"effect.{state}"] for state in ("held", "parked")]
+    """Each goal of issue 5 with what was measured; the worst of held and parked, alone and in a crowd, counts."""
+    effects = [result["seconds"][f"effect.{state}{crowd}"] for state in ("held", "parked") for crowd in ("", CROWD)]
     found = {f"effect.{point}": max(effect[point] for effect in effects) for point in ("p50", "p99")}
     found |= {"resumed": result["ratios"]["resumed_over_cold"]}
     found |= {"list": result["parked"]["list_over_status"], "rss": result["parked"]["rss"]}

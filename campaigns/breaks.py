@@ -93,16 +93,23 @@ def disk_full(folder: Path) -> Count:
     count = Count(faults=1)
     with _small_disk(folder / "state"):
         stage = Stage.built(folder, agents=("holder",), environment={"TMPDIR": tempfile.gettempdir()})
-        stage.reset("holder")
-        stage.reaches("held")
-        filler = folder / "state" / "filler"
-        _empty_log(folder / "state" / "runner.db")
-        _fill(filler)
-        count.missed += _refused(stage) != len(FILES)
-        count.unapproved += sum((stage.supervisor.cwd / name).read_text() != "start\nend\n" for name in FILES)
-        filler.unlink()
-        _finished(stage, count)
+        try:
+            _without_room(stage, count)
+        finally:
+            stage.end()
     return count
+
+
+def _without_room(stage: Stage, count: Count) -> None:
+    stage.reset("holder")
+    stage.reaches("held")
+    filler = stage.supervisor.state / "filler"
+    _empty_log(stage.supervisor.state / "runner.db")
+    _fill(filler)
+    count.missed += _refused(stage) != len(FILES)
+    count.unapproved += sum((stage.supervisor.cwd / name).read_text() != "start\nend\n" for name in FILES)
+    filler.unlink()
+    _finished(stage, count)
 
 
 def _refused(stage: Stage) -> int:

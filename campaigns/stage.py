@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -129,6 +130,14 @@ class Stage:
         except AssertionError:
             if failpoint is None or not self.dead:
                 raise
+
+    def end(self) -> None:
+        """Leave no supervisor, and no container of one that was killed."""
+        if not self.dead:
+            self.supervisor.kill()
+        self.supervisor.process = None
+        for one in self.left():
+            subprocess.run(["docker", "rm", "--force", one], env=self.supervisor.variables, capture_output=True, check=False)
 
     @property
     def dead(self) -> bool:

@@ -29,9 +29,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory, sandbox_image: object) -> It
     built = Stage.built(folder / "home", agents=("holder", "brief"))
     built.supervisor.kill()
     yield built
-    if not built.dead:
-        built.supervisor.kill()
-    assert built.left() == []
+    left = built.left()
+    built.end()
+    assert left == []
 
 
 @pytest.mark.parametrize(("state", "event", "when"), SAMPLE)
@@ -66,4 +66,7 @@ def test_a_clock_set_back_while_a_call_waits_gives_it_no_more_time(tmp_path: Pat
     """L2: the running supervisor's clock is really set, by libfaketime."""
     file = tmp_path / "clock"
     stage = Stage.built(tmp_path / "home", agents=("holder", "brief"), environment=clocks.environment(file))
-    assert clocks.stepped(stage, file, "back") == ONE
+    try:
+        assert clocks.stepped(stage, file, "back") == ONE
+    finally:
+        stage.end()
