@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from runner.lifecycle import ApprovalState
 from runner.model import OWNER, ApprovalId, CallId, Digest, ResolvedPath, RunId
+from runner.policy.precedence import TABLE
+from runner.render import Sheet, show_card
 from runner.store import ApprovalRow, Approver
 from runner.supervisor import queries
 from runner.supervisor.beside import Habit, beside, habit, similar_denied
@@ -108,6 +111,22 @@ def test_a_turn_stands_on_the_card_of_each_of_its_calls(tmp_path: Path) -> None:
         ]
         assert (found["does"], found["target"]) == ("Write a new file b.txt, 1 line, 2 bytes", "b.txt")
         assert (found["class"], found["egress"], found["alike"], found["denied_before"]) == ("write", False, None, None)
+
+    play(tmp_path, scene)
+
+
+def test_why_a_call_is_asked_is_said_in_the_words_of_the_table(tmp_path: Path) -> None:
+    """Invariant 12: the card's reason is the row that decided."""
+
+    async def scene(world: World) -> None:
+        row = world.a_running()
+        await world.desk(row).take_turn(a_turn(write("a.txt", "A\n")))
+        with world.store.reading() as conn:
+            view = queries.whole_approval(conn, world.approvals(row.id)[0].id)
+        says = next(one.says for one in TABLE if one.rule == view["why"])
+        sheet = Sheet(200)
+        show_card(sheet, view, now=datetime.now(UTC))
+        assert any(line.plain.startswith("  asked") and says[1:] in line.plain for line in sheet.drawn)
 
     play(tmp_path, scene)
 
