@@ -1,0 +1,41 @@
+"""Following the log: what changed, what is new, and a supervisor that goes away and comes back."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from runner.api.client import Client
+from runner.cli.inbox.office import Followed, Office
+from tests.helpers.fake_service import APPROVAL, FakeService, an_event
+
+
+def test_a_lost_supervisor_is_said_and_the_list_is_read_anew_when_it_is_back(
+    service: FakeService, shared: tuple[FakeService, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runner.cli.inbox.office._REST", 0.01)
+    socket = shared[1] / "control.sock"
+    paths = [Path("/nowhere/control.sock"), socket]
+    heard: list[Followed] = []
+    enough = threading.Event()
+
+    def listen(found: Followed) -> None:
+        heard.append(found)
+        if found.changed:
+            enough.set()
+
+    def connect() -> Client:
+        return Client(paths.pop(0) if len(paths) > 1 else socket)
+
+    office = Office(Client(socket), connect)
+    service.happening = [an_event(3, "approval.deny", "anna") | {"subject": APPROVAL}]
+    office.follow(listen)
+    try:
+        assert enough.wait(20)
+    finally:
+        office.stop()
+    assert "cannot reach the supervisor at /nowhere/control.sock" in heard[0].trouble
+    assert heard[1] == Followed(news=True)
+    assert heard[2] == Followed(changed=(APPROVAL,), news=False)
