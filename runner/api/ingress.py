@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
@@ -39,6 +40,8 @@ IN_FLIGHT, PARSERS = 96 * 1024 * 1024, 2
 #: A body has this long, and a second more for every so many bytes.
 BODY_SECONDS, BODY_PACE = 20.0, 64 * 1024
 LONGEST_WAIT = 25.0
+#: Refusals of a second that are answered at once; one beyond them waits.
+FLOOD, FLOOD_REST = 600, 0.5
 #: What a refused request still carries is read and thrown away up to here, so that its sender hears the answer.
 _DRAIN = 64 * 1024
 _Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -51,11 +54,16 @@ class Ingress:
         reception: The supervisor's side.
         gate: Tells who made a request.
         tally: Counts.
+        rest: Waits so many seconds.
     """
 
-    def __init__(self, reception: Reception, *, gate: Gate, tally: Tally) -> None:
+    def __init__(
+        self, reception: Reception, *, gate: Gate, tally: Tally, rest: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._rest = rest
         self._reception, self._gate, self._tally = reception, gate, tally
         self._in_flight = 0
+        self._second = self._refusals = 0
         self._parsers = asyncio.Semaphore(PARSERS)
         self.application = Starlette(
             routes=[
@@ -120,7 +128,7 @@ class Ingress:
             try:
                 return await handler(request)
             except DeliveryError as error:
-                self._tally.refuse(error.code)
+                await self._counted(error.code)
                 return _refusal(error, request)
             except RunnerError as error:  # the database, or what a capture met between two looks: not for strangers' ears
                 _log.error("cannot answer at the ingress: %s", error.diagnostics())
@@ -128,8 +136,18 @@ class Ingress:
 
         return called
 
+    async def _counted(self, why: str) -> None:
+        """Count a refusal; when they come in floods, let each wait, so that this loop has time for everybody else."""
+        self._tally.refuse(why)
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._refusals = second, 0
+        self._refusals += 1
+        if self._refusals > FLOOD:
+            await self._rest(FLOOD_REST)
+
     async def _nowhere(self, request: Request, _: Exception) -> Response:
-        self._tally.refuse("no_such_place")
+        await self._counted("no_such_place")
         return _refusal(refused(STRANGER), request)
 
     async def _bug(self, request: Request, _: Exception) -> Response:

@@ -55,6 +55,7 @@ class Door:
     gate: ReplyGate = field(default_factory=NothingReleased)
     queued: list[Attempt] = field(default_factory=list)
     origin: str = ""
+    rests: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Wire the rooms."""
@@ -80,6 +81,10 @@ class Door:
             changed=self.reception.forget,
         )
         self.tally = Tally(lambda: self.now)
+
+    async def rest(self, seconds: float) -> None:
+        """Remember how long a refusal would have waited."""
+        self.rests.append(seconds)
 
     def enqueue(self, conn: Connection, attempt: Attempt, *, agent: str) -> None:
         """Remember it."""
@@ -159,7 +164,7 @@ def listening(door: Door, **table_changes: Any) -> Iterator[str]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    ingress = Ingress(door.reception, gate=Gate(table.origin, clock=lambda: door.now), tally=door.tally)
+    ingress = Ingress(door.reception, gate=Gate(table.origin, clock=lambda: door.now), tally=door.tally, rest=door.rest)
     server = IngressServer(table, ingress.application)
     try:
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(timeout=20)

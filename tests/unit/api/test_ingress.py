@@ -320,3 +320,14 @@ def test_a_database_that_fails_is_busy_to_everybody(door: Door, maria: SecretKey
     monkeypatch.setattr(type(door.reception), "keys", broken)
     answer = door.post(maria, idempotency_key=os.urandom(16).hex())
     assert (reason(answer), "secret" in answer.text) == ("busy", False)
+
+
+def test_a_flood_of_refusals_is_slowed_and_told_nothing_by_it(
+    door: Door, maria: SecretKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond so many in a second each waits, contacts' too; what it is answered stays the same."""
+    monkeypatch.setattr("runner.api.ingress.FLOOD", 2)
+    answers = [door.request("POST", "/v1/captures", {}, b"") for _ in range(30)]
+    assert {(answer.status_code, answer.content) for answer in answers} == {(404, answers[0].content)}
+    assert 0 < len(door.rests) <= 28
+    assert door.post(maria).status_code == 200
