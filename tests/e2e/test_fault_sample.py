@@ -61,7 +61,6 @@ def test_a_decision_without_room_on_the_disk_is_refused_and_can_be_taken_later(t
     assert breaks.disk_full(tmp_path / "home") == ONE
 
 
-@pytest.mark.skipif(not clocks.LIBRARY.exists(), reason="faketime is not installed")
 def test_a_clock_set_back_while_a_call_waits_gives_it_no_more_time(tmp_path: Path, sandbox_image: object) -> None:
     """L2: the running supervisor's clock is really set, by libfaketime."""
     file = tmp_path / "clock"

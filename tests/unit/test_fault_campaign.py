@@ -19,6 +19,7 @@ ASIDE = {
     "approval.refused": "a refusal, in the transaction of `call.decide`",
     "approval.notified": "about a notice",
     "approval.sign": "a row stays as it is; the last signature is in the transaction of `approval.approve`",
+    "capture.hold": "a capture that waits for its turn: no run yet, and no call",
     "run.taint": "in the transaction of what tainted it",
 }
 #: What changes a run or one of its calls, or what may be done with them; other rooms have tests of their own.
