@@ -34,7 +34,7 @@ from tests.helpers.door import free_port
 from tests.helpers.supervisor_process import SupervisorProcess
 
 RESULT = Path(__file__).parent / "results/ingress.json"
-CONTACTS, CAPTURES, RATE, SECONDS = 20, 200, 500, 10.0
+CONTACTS, CAPTURES, RATE, SECONDS = 200, 200, 500, 10.0
 QUESTIONS = 200
 CONNECTIONS = 24
 #: Issue 8: refusals a second that must be held, and how much slower the owner's question may be meanwhile.
