@@ -138,4 +138,4 @@ class Host(BaseModel):
     max_per_agent: Annotated[int, Field(ge=1, le=1024)] = 4  #: of one agent
     reserve_memory: ByteSize = ByteSize(512 * 1024 * 1024)  #: what stays free; a run waits rather than take it
     max_load: Annotated[float, Field(gt=0, le=1000)] = 32.0  #: of a minute, for each CPU; above it a run waits
-    lease: Annotated[float, Field(ge=3, le=3600)] = 30.0  #: seconds without a sign of life after which another may take over
+    lease: Annotated[float, Field(ge=3, le=3600)] = 60.0  #: seconds without a sign of life after which another may take over

@@ -21,7 +21,7 @@ from dbos._serialization import DefaultSerializer
 
 from runner.errors import StoreError
 from runner.model import Attempt, RunId
-from runner.supervisor.places import Places
+from runner.supervisor.places import LetIn, Places
 
 if TYPE_CHECKING:
     from runner.store import Connection, Engine
@@ -49,10 +49,10 @@ class Dispatch:
     One instance per process at a time: DBOS is a process-wide singleton.
     """
 
-    def __init__(self, engine: Engine, *, host_limit: int, agent_limit: int) -> None:
+    def __init__(self, engine: Engine, *, host_limit: int, agent_limit: int, room: LetIn | None = None) -> None:
         self._engine = engine
         self._limits = (host_limit, agent_limit)
-        self._places = Places(host=host_limit, agent=agent_limit)
+        self._places = Places(host=host_limit, agent=agent_limit, room=room)
         self._client: DBOSClient | None = None
         self._started = asyncio.Event()
         self._conducted = 0

@@ -28,8 +28,7 @@ class Drain:
     async def finish(self) -> None:
         """Ask every segment to park and wait; what is left after `DRAIN_SECONDS` is recovered at the next start."""
         self.conductor.close()
-        for segment in self.live.all():
-            segment.park.set()
+        self.live.park()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.live.emptied(), DRAIN_SECONDS)
         for segment in self.live.all():

@@ -43,6 +43,11 @@ class Live:
         """The run's newest attempt under way here."""
         return max((one for one in self._segments if one.attempt.run == run), key=_age, default=None)
 
+    def park(self) -> None:
+        """Ask every attempt to park: it goes on later, in another container."""
+        for segment in self._segments:
+            segment.park.set()
+
     async def emptied(self) -> None:
         """Wait until there is none."""
         await self._empty.wait()

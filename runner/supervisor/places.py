@@ -10,6 +10,18 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
+
+#: Seconds between two looks at whether the machine has room.
+AGAIN_SECONDS = 1.0
+
+
+class LetIn(Protocol):
+    """Whether the machine has room for one more; a yes is counted."""
+
+    def __call__(self, *, others: bool) -> bool:
+        """Ask."""
+        ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,10 +38,13 @@ class Places:
         host: Of everybody, at once.
         agent: Of one agent.
         kept: Of both, how many only the owner's runs may take.
+        room: Asked last, and counts a yes: whether the machine has room for one more, given that `others` run or not.
     """
 
-    def __init__(self, *, host: int, agent: int, kept: int = 1) -> None:
+    def __init__(self, *, host: int, agent: int, kept: int = 1, room: LetIn | None = None) -> None:
         self._host, self._agent, self._kept = host, agent, kept
+        self._room = room
+        self._again: asyncio.TimerHandle | None = None
         self._taken: Counter[str] = Counter()
         self._contacts: Counter[str] = Counter()
         self._waiting: list[_Waiter] = []
@@ -54,11 +69,23 @@ class Places:
     def _call(self) -> None:
         """Give free places away: to the owner's runs, then to contacts', each in the order they came."""
         for waiter in sorted(self._waiting, key=lambda waiter: not waiter.owner):
-            if self._fits(waiter):
+            if self._fits(waiter) and self._has_room():
                 self._waiting.remove(waiter)
                 self._taken[waiter.agent] += 1
                 self._contacts[waiter.agent] += 0 if waiter.owner else 1
                 waiter.called.set()
+
+    def _has_room(self) -> bool:
+        """Whether the machine has room; where it has not, it is asked again, since nothing rings when it has."""
+        if self._room is None or self._room(others=self._taken.total() > 0):
+            return True
+        if self._again is None:
+            self._again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._look_again)
+        return False
+
+    def _look_again(self) -> None:
+        self._again = None
+        self._call()
 
     def _fits(self, waiter: _Waiter) -> bool:
         if self._taken.total() >= self._host or self._taken[waiter.agent] >= self._agent:

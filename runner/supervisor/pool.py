@@ -66,6 +66,11 @@ class Pool:
         """How many wait."""
         return len(self._waiting)
 
+    @property
+    def ids(self) -> frozenset[str]:
+        """Of the containers that wait."""
+        return frozenset(warm.box.container_id for warm in self._waiting)
+
     def start(self) -> Callable[[], Awaitable[None]]:
         """Begin to keep it filled; the answer empties it."""
         task = asyncio.create_task(self._keep()) if self.sizes.each else None

@@ -48,9 +48,13 @@ class Recovery:
     clock: Clock
     enqueue: Enqueue
 
-    async def run(self) -> None:
-        """Remove leftovers, set runs going again, settle interrupted effects."""
-        await self._remove_leftovers()
+    async def run(self) -> tuple[Path, ...]:
+        """Remove leftovers, set runs going again, settle interrupted effects.
+
+        Returns:
+            Folders of former attempts that may still be mounted: the engine did not say that their containers are gone.
+        """
+        left = await self._remove_leftovers()
         await self.effects.expire(set_back=True)
         for attempt in await self.store.call(self._end_attempts):
             _log.warning("attempt %s was interrupted; its run goes on from its rows", attempt)
@@ -58,6 +62,7 @@ class Recovery:
             await self._attend(self._find_out, row)
         for row in await self.store.query(rows.list, states={ApprovalState.APPROVED}):
             await self._attend(self.effects.carry_out, row.id)
+        return left
 
     async def _attend(self, do: Callable[[T], Awaitable[ApprovalRow]], what: T) -> None:
         """One call that cannot be helped must not keep the supervisor from starting; it stays as it is, and is shown."""
@@ -69,17 +74,19 @@ class Recovery:
     async def _find_out(self, row: ApprovalRow) -> ApprovalRow:
         return await self.effects.find_out(row, await self._cwd(row))
 
-    async def _remove_leftovers(self) -> None:
-        """Containers and folders of former attempts. Without an engine there is nothing to remove them with, nor to run on."""
+    async def _remove_leftovers(self) -> tuple[Path, ...]:
+        """Containers and folders of former attempts; what an engine that is down keeps from being removed is swept later."""
+        folders = await asyncio.to_thread(lambda: tuple(self.attempts.iterdir()))
         try:
             removed = await reap(self.engine, owner=self.owner, keep=())
         except SandboxError as error:
             _log.warning("cannot look for leftover containers: %s", error.brief)
-            return
+            return folders
         if removed:
             _log.warning("removed %d container(s) that a former supervisor left", len(removed))
-        for folder in await asyncio.to_thread(lambda: list(self.attempts.iterdir())):
+        for folder in folders:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        return ()
 
     def _end_attempts(self, conn: Connection) -> tuple[Attempt, ...]:
         ended = []
