@@ -49,7 +49,9 @@ class Person:
             self.press("Enter")
         elif self.sees("a approve"):
             self.read += self.window.lines
-            self.press("d" if self.on_card(REFUSED) else "a", slowly=True)
+            time.sleep(ARM_DELAY + 0.1)
+            if self.sees("a approve") and not self.sees("space shows more"):
+                self.press("d" if self.on_card(REFUSED) else "a")
 
     def sees(self, words: str) -> bool:
         """Whether it stands on the screen."""

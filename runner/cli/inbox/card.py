@@ -23,8 +23,8 @@ class Draw(Protocol):
         ...
 
 
-#: What makes a record another one to whoever decides about it.
-_TELLING = ("id", "state", "digest", "version", "expires")
+#: What makes a record another one to whoever decides about it; that an agent was told an outcome does not.
+_TELLING = ("id", "state", "digest", "expires", "signatures", "does")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

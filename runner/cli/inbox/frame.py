@@ -49,7 +49,7 @@ def frame(inbox: Inbox) -> list[Line]:
     if inbox.help:
         return _help(width, height)
     drawn = [_head(inbox), *_list(inbox), _rule(inbox), *_card(inbox), *_bottom(inbox)]
-    return [*drawn, line(keys.footer(inbox.acts), width=width, style="dim")]
+    return [*drawn, line(keys.footer(() if inbox.busy else inbox.acts), width=width, style="dim")]
 
 
 def _head(inbox: Inbox) -> Line:
@@ -122,6 +122,8 @@ def _bottom(inbox: Inbox) -> list[Line]:
         drawn = _folded(prompt.words, width, "bold yellow")[: _BOTTOM - 1]
         if prompt.takes_text:
             drawn.append(line(Styled("> ", "bold"), f"{typed}_", width=width))
+        elif prompt.about:
+            drawn.append(line(Styled("> ", "bold"), prompt.about, width=width))
     else:
         drawn = _folded(inbox.message, width, "bold red" if inbox.trouble else "green")[:_BOTTOM]
     return drawn + [line(width=width)] * (_BOTTOM - len(drawn))

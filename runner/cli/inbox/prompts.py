@@ -28,6 +28,7 @@ class Prompt:
     """A question. `expected`: what has to be typed for a yes; `free`: any line, Enter sends it; neither: the key y."""
 
     words: str
+    about: str = ""  #: what it is asked about, once more, beneath the question
     act: Act | None = None  #: None: the filter
     record: JsonObject = field(default_factory=dict)
     expected: str | None = None

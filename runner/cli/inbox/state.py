@@ -96,9 +96,9 @@ class Inbox:
 
     def planned(self, want: Want, plan: JsonObject, *, now: float, clock: datetime) -> None:
         """What an act would change; it is confirmed once it has been read."""
+        self.busy = False
         if want.act is None or want.record is None or self.card is None or not self.card.same(want.record):
             return
-        self.busy = False
         self.card = self._drawn(want.record, now=now, clock=clock, planned=plan)
         self.prompt = _question(want.act, want.record)
 
@@ -291,4 +291,5 @@ def _question(act: Act, record: JsonObject) -> Prompt:
         target = show_inline(text_at(record, "target"))
         expected = target if target.isascii() and 0 < len(target) <= _TYPEABLE else id[:8]
         return Prompt(words=f"to approve, type {expected} and Enter:", act=act, record=record, expected=expected)
-    return Prompt(words=f"{act.word} {id}? y does it, any other key leaves it", act=act, record=record)
+    about = text_at(record, "does")
+    return Prompt(words=f"{act.word} {id}? y does it, any other key leaves it", about=about, act=act, record=record)

@@ -44,6 +44,7 @@ def test_a_write_takes_a_second_key() -> None:
     inbox = Driven(a_call())
     inbox.press("a")
     assert any(f"approve {ref(1)}? y does it" in line for line in inbox.screen)
+    assert any(line.startswith("> Write a new file 1.md") for line in inbox.screen)
     inbox.later()
     inbox.press("y")
     assert inbox.decided == [approved()]
@@ -120,6 +121,7 @@ def test_a_double_key_decides_once() -> None:
     inbox = Driven(a_call(**FOLDER), a_call(2, **FOLDER))
     inbox.press("a", "a")
     assert inbox.decided == [approved()]
+    assert "approve" not in inbox.screen[-1]
 
 
 def test_a_long_card_is_read_to_its_end_before_a_yes_counts() -> None:
@@ -176,7 +178,34 @@ def test_a_window_that_shrinks_during_a_question_takes_it_back() -> None:
     assert inbox.decided == []
 
 
-@pytest.mark.parametrize("change", [{"digest": "sha256:" + "9" * 64}, {"state": "denied"}, {"version": 2}, {"expires": 1.0}])
+def test_what_changes_nothing_for_who_decides_leaves_the_question_open() -> None:
+    inbox = Driven(a_call())
+    inbox.press("a")
+    inbox.later()
+    inbox.inbox.looked(ref(1), a_call(version=2, history=[]), now=inbox.now, clock=CLOCK)
+    inbox.press("y")
+    assert inbox.decided == [approved()]
+
+
+def test_a_plan_that_comes_too_late_leaves_the_keys_free() -> None:
+    inbox = Driven(a_call(state="done"), a_call(2, **FOLDER))
+    inbox.press("u", "down")
+    inbox.inbox.planned(inbox.did[-1], {"summary": "x"}, now=inbox.now, clock=CLOCK)
+    assert not any("this would" in line for line in inbox.screen)
+    inbox.later()
+    inbox.press("a")
+    assert inbox.decided == [approved(2)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"digest": "sha256:" + "9" * 64},
+        {"state": "denied"},
+        {"signatures": {"required": 2, "given": [{"name": "anna"}]}},
+        {"expires": 1.0},
+    ],
+)
 def test_a_call_that_changes_under_the_eyes_is_looked_at_anew(change: dict[str, object]) -> None:
     """B4: the open question goes, and keys count again only later."""
     inbox = Driven(a_call())
