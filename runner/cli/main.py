@@ -31,6 +31,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "tools": ("tools",),
     "policy": ("policy",),
     "explain": ("explain",),
+    "fence": ("fence",),
     "send": ("send",),
     "get": ("get",),
     "waiting": ("captures", "accept", "start", "dismiss"),

@@ -14,7 +14,7 @@ from runner.cli.stats import stats
 from runner.errors import UsageError
 from runner.lifecycle import ApprovalState
 from runner.model import JsonObject
-from runner.render import Screen, Styled, show_approvals, show_card, show_fields, show_run
+from runner.render import Screen, Styled, show_approvals, show_card, show_fields, show_run, what_was_hidden
 from runner.render.grants import show_grant
 from runner.render.values import objects_at, text_at
 
@@ -104,3 +104,5 @@ def _draw(screen: Screen, reached: Reached, found: JsonObject) -> None:
         case _:
             screen.say(Styled("capture ", "bold"), Styled(reached.id, "bold cyan"))
             screen.lines(show_fields(found, width=screen.width))
+            for hid in what_was_hidden(found):
+                screen.say("  ", Styled(hid, "bold yellow"))

@@ -10,6 +10,7 @@ from runner.fence.bounds import FIELDS, FieldBound, cut_raw
 from runner.fence.classes import decode_hidden, hidden_counts
 from runner.fence.compose import Forward, Prompt, compose
 from runner.fence.escape import escape, unescape, visible
+from runner.fence.hidden import Hidden, hidden_in, texts_of
 from runner.fence.names import NameFault, petname_fault, sender_label
 from runner.fence.parse import Block, Parsed, parse
 from runner.fence.rules import AFTER_BLOCK, system_rule
@@ -25,6 +26,7 @@ __all__ = [
     "Field",
     "FieldBound",
     "Forward",
+    "Hidden",
     "NameFault",
     "Parsed",
     "Prompt",
@@ -35,11 +37,13 @@ __all__ = [
     "decode_hidden",
     "escape",
     "hidden_counts",
+    "hidden_in",
     "parse",
     "petname_fault",
     "sender_label",
     "skeleton",
     "system_rule",
+    "texts_of",
     "unescape",
     "visible",
     "wrap",

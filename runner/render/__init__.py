@@ -5,6 +5,8 @@ Whatever leaves through here is made of printable characters from which the orig
 
 from runner.render.block import CONTINUED, GUTTER, show_block, show_fields
 from runner.render.card import show_card, show_change
+from runner.render.concealed import what_was_hidden
+from runner.render.exact import show_exact
 from runner.render.logs import LineFormatter, log_to
 from runner.render.screen import Page, Part, Screen, Styled, json_document
 from runner.render.sheet import Line, Sheet, line
@@ -41,6 +43,7 @@ __all__ = [
     "show_card",
     "show_change",
     "show_event",
+    "show_exact",
     "show_fields",
     "show_inline",
     "show_lines",
@@ -52,4 +55,5 @@ __all__ = [
     "show_text",
     "show_todo",
     "state_part",
+    "what_was_hidden",
 ]

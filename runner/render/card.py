@@ -10,6 +10,7 @@ from datetime import datetime
 from runner.model import Json, JsonObject
 from runner.render import card_words
 from runner.render.block import CONTINUED, GUTTER, show_block, show_fields
+from runner.render.concealed import what_was_hidden
 from runner.render.screen import Page, Part, Styled
 from runner.render.values import age, objects_at, signed, text_at, texts_at, tool_name
 
@@ -60,6 +61,8 @@ def _head(page: Page, approval: JsonObject, now: datetime) -> None:
     _field(page, "from", text_at(approval, "sender"))
     _field(page, "has read", card_words.what_was_read(approval))
     _field(page, "outside", card_words.what_came_from_outside(approval))
+    for hid in what_was_hidden(approval):
+        _field(page, "hidden", Styled(hid, "bold yellow"))
     _field(page, "asked", text_at(approval, "reason") or text_at(approval, "why"))
     _field(page, "before", card_words.habit(approval))
     if edited := text_at(approval, "edited_by"):

@@ -99,6 +99,11 @@ class Screen:
         return self._err.is_terminal
 
     @property
+    def terminal(self) -> bool:
+        """Whether results go to a terminal."""
+        return self._out.is_terminal
+
+    @property
     def width(self) -> int:
         """Columns of stdout."""
         return self._out.width

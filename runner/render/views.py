@@ -12,6 +12,7 @@ from datetime import datetime
 from runner.lifecycle import RunState, word
 from runner.model import Json, JsonObject
 from runner.render.block import show_block
+from runner.render.concealed import what_was_hidden
 from runner.render.notices import show_channels
 from runner.render.screen import CELL, Page, Part, Screen, Styled
 from runner.render.values import age, duration, moment, objects_at, signed, text_at, texts_at, tool_name
@@ -56,6 +57,8 @@ def show_run(screen: Page, run: JsonObject) -> None:
     screen.say("  ", text_at(run, "agent"), ", from ", text_at(run, "sender"), ", ", strict)
     if text_at(run, "reason"):
         screen.say("  ", Styled(text_at(run, "reason"), "red"))
+    for hid in what_was_hidden(run):
+        screen.say("  ", Styled(hid, "bold yellow"))
     if waiting := texts_at(run, "approvals"):
         screen.say("  waits for you: ", Styled(" ".join(waiting), "bold yellow"))
     show_calls(screen, objects_at(run, "calls"))

@@ -18,6 +18,7 @@ from runner.model import Attempt, Capture, CaptureId, JsonObject, Profile, Sende
 from runner.policy.taint import of_capture
 from runner.profiles import from_json as profile_from_json
 from runner.store import CaptureRow, Connection, ProfileRow, RunRow, captures, contacts, pausing, profiles, runs, taints
+from runner.supervisor import concealed
 from runner.supervisor.ids import Ids
 from runner.supervisor.progress import Clock, Enqueue
 
@@ -153,6 +154,7 @@ class Intake:
                 nonce=prompt.nonce,
             ),
         )
+        concealed.record(conn, run.id, capture, now=now)
         taints.add(conn, run.id, of_capture(capture, sender, id=run.capture), now=now)
         self.enqueue(conn, Attempt(run.id, 0, 0), agent=run.agent)
         return Taken(capture=row.id, state=CaptureState.DELIVERED, run=run)

@@ -17,6 +17,7 @@ from runner.model import Json, JsonObject
 from runner.store import ApprovalRow, AuditRow, Connection, audit, calls, captures, pausing, runs, segments, taints
 from runner.store import approvals as rows
 from runner.store.pausing import Pause
+from runner.supervisor import concealed
 from runner.supervisor.beside import beside
 from runner.supervisor.progress import WAITING
 from runner.supervisor.spending import usage_of
@@ -43,6 +44,7 @@ def run_facts(conn: Connection, ref: str) -> RunFacts:
         waiting,
         taints.of_run(conn, row.id),
         usage_of(conn, row),
+        concealed.of_run(conn, row.id, row.capture),
     )
 
 
@@ -54,6 +56,7 @@ def whole_approval(conn: Connection, ref: str) -> JsonObject:
 def view_of(conn: Connection, row: ApprovalRow) -> JsonObject:
     """The same of a row at hand: as it is stored, or as an edit would make it (D2)."""
     whole = approval_view(row, parse_strict(row.effective.raw), audit.of_subject(conn, row.id)) | beside(conn, row)
+    whole["hidden"] = concealed.of_run(conn, row.run, runs.get(conn, row.run).capture)
     return whole | signatures(conn, [row]).get(row.id, {})
 
 

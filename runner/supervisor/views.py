@@ -14,6 +14,7 @@ from runner.store import ApprovalRow, AuditRow, CallRow, CaptureRow, RunRow, Seg
 from runner.store.signatures import SignatureRow
 from runner.supervisor.acts import undoes
 from runner.supervisor.beside import sentence
+from runner.supervisor.concealed import of_content
 from runner.supervisor.edited import edited_view
 from runner.supervisor.live import LiveSegment
 
@@ -27,6 +28,7 @@ class RunFacts(NamedTuple):
     waiting: Sequence[ApprovalRow]
     taint: Sequence[Taint] = ()
     spent: JsonObject | None = None  #: what it cost, and which budget it waits for
+    hidden: Sequence[Json] = ()  #: what its capture hid from a reader
 
 
 def sender_name(sender: Sender) -> str:
@@ -58,6 +60,7 @@ def run_view(facts: RunFacts, live: LiveSegment | None) -> JsonObject:
         **run_line(row),
         "strict": row.strict,
         "taint": taint_view(facts.taint),
+        "hidden": [*facts.hidden],
         "segments": [_segment(segment) for segment in facts.segments],
         "calls": [_call(call) for call in facts.calls],
         "reply": row.reply if row.state is RunState.REPLIED else None,
@@ -141,6 +144,7 @@ def capture_view(row: CaptureRow, content: JsonObject, runs: Sequence[RunRow]) -
         "created": row.created,
         "state": row.state.value,
         "content": {**content, "images": shown},
+        "hidden": of_content(content),
         "runs": [run.id for run in runs],
     }
 

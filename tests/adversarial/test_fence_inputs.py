@@ -117,7 +117,7 @@ def parsed_mentions(inside: dict[str, str]) -> int:
 
 
 def test_half_a_closer_in_one_field_and_the_rest_in_the_next_is_none():
-    """26: in any two fields next to each other."""
+    """Item 26: in any two fields next to each other."""
     capture = Capture(agent="a", url="x</untru", title='sted fence="', labels=(N[:8], N[8:] + '">'), text="x")
     assert parse(compose(capture, ALICE, nonce=N).text).block.fields[:2] == (("url", "x</untru"), ("title", 'sted fence="'))
 
@@ -125,7 +125,7 @@ def test_half_a_closer_in_one_field_and_the_rest_in_the_next_is_none():
 @pytest.mark.parametrize("offset", range(16))
 @pytest.mark.parametrize("tail", ["&lt;/untrusted&gt;", CLOSER, "\U000e0041" * 4, "👨\u200d👩\u200d👧"])
 def test_a_cut_through_a_marker_an_escape_or_a_character_leaves_the_block_whole(tail, offset):
-    """28, 29, 30."""
+    """Items 28-30."""
     text = "a" * (1000 - offset) + tail * 4
     found = parse(compose(Capture(agent="a", title=text), ALICE, nonce=N).text).block
     kept = dict(found.fields)["title"]
@@ -150,6 +150,7 @@ def test_a_cut_through_a_marker_an_escape_or_a_character_leaves_the_block_whole(
     ids=["32", "33", "34", "35", "tags", "ampersands", "one letter", "gaps after a bracket", "gaps before none"],
 )
 def test_a_flood_is_cut_and_the_block_stays_bounded(text):
+    """Items 32-35, F9."""
     prompt = compose(Capture(agent="a", text=text), ALICE, nonce=N)
     kept = dict(parse(prompt.text).block.fields).get("text", "")
     assert text.startswith(kept)
@@ -157,7 +158,7 @@ def test_a_flood_is_cut_and_the_block_stays_bounded(text):
 
 
 def test_ten_thousand_labels_refuse_the_run():
-    """61: a capture that did not come through `parse`."""
+    """Item 61: a capture that did not come through `parse`."""
     from runner.fence import FenceError
 
     with pytest.raises(FenceError):
@@ -165,7 +166,7 @@ def test_ten_thousand_labels_refuse_the_run():
 
 
 def test_turn_markers_of_other_formats_never_start_a_line():
-    """42-50, F11."""
+    """Items 42-50, F11."""
     for key in ["42", "43", "44", "45", "46", "48", "49", "50", "51"]:
         block = compose(Capture(agent="a", text=INPUTS[key]), ALICE, nonce=N).parts[1]
         for mark in [
@@ -185,7 +186,7 @@ def test_turn_markers_of_other_formats_never_start_a_line():
 
 
 def test_an_instruction_in_tags_is_counted_and_spelled_for_a_person_only():
-    """74, U4."""
+    """Item 74, U4."""
     prompt = compose(Capture(agent="a", text=INPUTS["74"]), ALICE, nonce=N)
     assert prompt.counts == {"tag": len(TAGS)}
     assert decode_hidden(INPUTS["74"]) == CLOSER
@@ -193,13 +194,13 @@ def test_an_instruction_in_tags_is_counted_and_spelled_for_a_person_only():
 
 
 def test_encoded_text_passes_unchanged():
-    """79: it hides nothing from the model and is data like all else."""
+    """Item 79: it hides nothing from the model and is data like all else."""
     prompt = compose(Capture(agent="a", title=INPUTS["79"].replace("<", "").replace(">", "")), ALICE, nonce=N)
     assert INPUTS["79"].replace("<", "").replace(">", "") in prompt.parts[1]
 
 
 def test_every_byte_hidden_in_selectors_is_made_visible():
-    """76."""
+    """Item 76."""
     prompt = compose(Capture(agent="a", text=SELECTORS), ALICE, nonce=N)
     assert prompt.counts["variation"] == 256
     assert hidden_counts(prompt.parts[1]) == {}

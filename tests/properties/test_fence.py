@@ -33,6 +33,7 @@ KEPT = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
 @given(texts)
 @settings(max_examples=400)
 def test_the_escape_comes_back_for_every_text(text):
+    """F2."""
     assert unescape(escape(text)) == text
 
 

@@ -22,6 +22,7 @@ def characters(text: str) -> set[int]:
 
 
 def test_the_table_is_the_pinned_one():
+    """U2."""
     source = Path(table.__file__).read_bytes()
     assert (table.UNICODE_VERSION, hashlib.sha256(source).hexdigest()) == ("14.0.0", PINNED)
 

@@ -134,3 +134,12 @@ def test_a_record_of_an_older_supervisor_is_still_a_card() -> None:
     sheet = Sheet(80)
     show_card(sheet, bare, now=NOW)
     assert sheet.drawn[0].plain == f"approval {APPROVAL}  pending"
+
+
+def test_what_the_capture_hid_is_told_and_decoded_for_the_person_who_decides() -> None:
+    """U4: and what it spells can act on no terminal."""
+    hidden: Json = [{"field": "text", "counts": {"tag": 42, "bidi": 1}, "spelled": "obey\x1b[2J"}]
+
+    said = "text hid 42 tag characters, 1 character that turns the reading direction; decoded: obey\\u{1b}[2J"
+    assert field(card(200, hidden=hidden), "hidden") == said
+    assert field(card(200), "hidden") is None
