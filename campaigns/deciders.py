@@ -6,6 +6,7 @@ import random
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from campaigns.stage import Stage
 from campaigns.tally import Count
@@ -30,7 +31,7 @@ def raced(stage: Stage, seed: int) -> Count:
     gate = threading.Barrier(DECIDERS)
 
     def client(answer: str) -> str:
-        body = {"digest": approval["digest"]} if answer == "approve" else {"reason": "no", "stop": False}
+        body: dict[str, Any] = {"digest": approval["digest"]} if answer == "approve" else {"reason": "no", "stop": False}
         with Client(stage.supervisor.state / "control.sock") as one:
             gate.wait()
             try:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -178,13 +178,23 @@ def campaign(options: argparse.Namespace) -> Found:
     until = time.monotonic() + options.minutes * 60
     wanted = set(options.only or ["kill", "race", *OTHERS])
     with ProcessPoolExecutor(max_workers=options.workers, mp_context=get_context("spawn")) as pool:
-        jobs = [pool.submit(work) for name, work in OTHERS.items() if name in wanted]
+        jobs = [(name, pool.submit(work)) for name, work in OTHERS.items() if name in wanted]
         if "race" in wanted:
-            jobs.append(pool.submit(races, options.seed))
+            jobs.append(("race", pool.submit(races, options.seed)))
         if "kill" in wanted:
             work = order(options.kills, options.seed)
-            jobs += [pool.submit(kills, work[part :: options.workers * 2], until) for part in range(options.workers * 2)]
-        return [one for job in jobs for one in job.result()]
+            parts = options.workers * 2
+            jobs += [("kill", pool.submit(kills, work[part::parts], until)) for part in range(parts)]
+        return [one for name, job in jobs for one in _result(name, job)]
+
+
+def _result(name: str, job: Future[Found]) -> Found:
+    """What a worker found; one that could not go on has missed, and the others still count."""
+    try:
+        return job.result()
+    except AssertionError as error:
+        print(f"    {name} could not go on: {error}", file=sys.stderr)
+        return [(f"{name}: could not go on", str(error), Count(missed=1))]
 
 
 def main() -> int:

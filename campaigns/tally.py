@@ -54,10 +54,10 @@ def table(rows: Mapping[str, Count]) -> str:
     total = Count()
     for count in rows.values():
         total.add(count)
-    lines = [f"{'':30}" + "".join(f"{heading:>{len(heading) + 2}}" for heading in HEADINGS.values())]
+    lines = [f"{'':34}" + "".join(f"{heading:>{len(heading) + 2}}" for heading in HEADINGS.values())]
     for name, count in {**rows, "all": total}.items():
         cells = (f"{getattr(count, field):>{len(heading) + 2}}" for field, heading in HEADINGS.items())
-        lines.append(f"{name:30}" + "".join(cells))
+        lines.append(f"{name:34}" + "".join(cells))
     return "\n".join(lines)
 
 
