@@ -9,6 +9,7 @@ import secrets
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 from runner.agent import bundled_cli
@@ -18,11 +19,9 @@ from runner.api.credential import Credentials
 from runner.api.ingress_server import open_ingress
 from runner.api.server import ControlServer
 from runner.api.tripwire import signs
-from runner.captures.ed25519 import KeyUnusableError, fingerprint
-from runner.captures.keys import checked
-from runner.errors import RunnerError, SettingsError
-from runner.gateway import Patience, make_upstream
-from runner.model import Json, JsonObject
+from runner.errors import RunnerError, SupervisorUnavailableError
+from runner.gateway import Patience, UpstreamFactory, make_upstream
+from runner.model import JsonObject
 from runner.notify.wiring import make_notifier
 from runner.sandbox import image as images
 from runner.sandbox.engine import Engine, ImageInfo
@@ -46,7 +45,7 @@ from runner.supervisor.ids import Ids
 from runner.supervisor.lane import Lanes
 from runner.supervisor.live import Live
 from runner.supervisor.lock import hold
-from runner.supervisor.measures import budgets_of, sizes_of
+from runner.supervisor.measures import approvers, budgets_of, room_of, sizes_of
 from runner.supervisor.pool import Pool
 from runner.supervisor.recovery import Recovery
 from runner.supervisor.segment import Conductor
@@ -55,6 +54,8 @@ from runner.supervisor.shipped import publish_shipped
 from runner.supervisor.standing import StandingYes
 from runner.supervisor.steady import SteadyClock, known_time
 from runner.supervisor.surroundings import Surroundings
+from runner.supervisor.sweep import Sweep
+from runner.supervisor.tenancy import Tenancy
 from runner.supervisor.witness import Witness
 
 #: Seconds in which an engine, or a supervisor, answers a person who asks how it is.
@@ -74,25 +75,24 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
     """
     private_directory(settings.state_dir)
     with hold(settings.state_dir):
-        key = settings.read_key()
-        upstream = make_upstream(
-            settings.model,
-            key=None if key is None else key.get_secret_value(),
-            patience=Patience(read=settings.model_timeout),
-        )
+        upstream = upstream_of(settings)
         async with AsyncExitStack() as stack:
             store = Store(settings.database_url.get_secret_value(), watch=failpoint(settings.failpoint))
             await asyncio.to_thread(store.open)
             stack.callback(store.close)
             engine = await stack.enter_async_context(Engine(host=settings.docker_host))
-            owner = owner_label(settings.state_dir)
+            owner, room = owner_label(settings.state_dir), room_of(settings)
             clock = SteadyClock(known=await store.query(known_time))
             ids, live, changes = Ids(secrets.token_bytes), Live(), Changes()
+            tenancy = tenancy_of(settings, store, clock=clock, boot=ids.nonce()[:16], park=live.park)
+            stack.push_async_callback(await tenancy.begin())
             attempts = private_directory(settings.state_dir / "attempts")
             contexts = Contexts(store=store, max_policy=settings.max_policy)
-            dispatch = Dispatch(store.engine, host_limit=settings.host.max_agents, agent_limit=settings.host.max_per_agent)
+            dispatch = Dispatch(
+                store.engine, host_limit=settings.host.max_agents, agent_limit=settings.host.max_per_agent, room=room.let_in
+            )
             lanes = Lanes(dispatch)
-            endings, boot = Endings(clock=clock, enqueue=lanes.enqueue), ids.nonce()[:16]
+            endings = Endings(clock=clock, enqueue=lanes.enqueue)
             effects = Effects(
                 Parts(store=store, live=live, changes=changes, contexts=contexts, clock=clock, enqueue=lanes.enqueue)
             )
@@ -109,10 +109,10 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                 attempts=attempts,
                 owner=owner,
                 runtime=settings.runtime,
-                boot=boot,
+                boot=tenancy.boot,
                 budgets=budgets_of(settings),
             )
-            pool = Pool(around=around, sizes=sizes_of(settings))
+            pool = Pool(around=around, sizes=sizes_of(settings), room=lambda: room.short() is None)
             conductor = Conductor(around, pool=pool)
             notifier = make_notifier(settings.notify, store=store, clock=clock, entropy=secrets.token_bytes)
             service = SupervisorService(
@@ -140,7 +140,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             await dispatch.open(conductor.conduct)
             stack.push_async_callback(dispatch.close, drain_seconds=0)
             stack.push_async_callback(Drain(conductor=conductor, live=live, effects=effects).finish)
-            await Recovery(
+            former = await Recovery(
                 store=store,
                 engine=engine,
                 effects=effects,
@@ -160,13 +160,49 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             await control.start()
             stack.push_async_callback(control.stop)
             await dispatch.start()
-            standing = StandingYes(store=store, effects=effects, changes=changes)
             clockwork = Clockwork(store=store, engine=engine, effects=effects, clock=clock, enqueue=lanes.enqueue)
-            for part in (pool, notifier, standing, clockwork):
+            for part in (
+                pool,
+                notifier,
+                clockwork,
+                StandingYes(store=store, effects=effects, changes=changes),
+                Sweep(around=around, pool=pool, former=former),
+            ):
                 stack.push_async_callback(part.start())
             stack.push_async_callback(await open_ingress(settings.ingress, service.reception, clock=clock, tally=service.tally))
             ready()
             await until_signalled()
+
+
+def upstream_of(settings: Settings) -> UpstreamFactory:
+    """The model, with its key.
+
+    Raises:
+        SettingsError: The key cannot be read.
+    """
+    key = settings.read_key()
+    return make_upstream(
+        settings.model, key=None if key is None else key.get_secret_value(), patience=Patience(read=settings.model_timeout)
+    )
+
+
+def tenancy_of(settings: Settings, store: Store, *, boot: str, clock: Callable[[], float], park: Callable[[], None]) -> Tenancy:
+    """This process's lease on its database. Who loses it to another ends at once: whatever it still did would be done twice."""
+    loop = asyncio.get_running_loop()
+
+    def park_soon() -> None:
+        loop.call_soon_threadsafe(park)
+
+    return Tenancy(
+        store=store,
+        engine=partial(Engine, host=settings.docker_host, deadline=ASK_PATIENCE),
+        owner=owner_label(settings.state_dir),
+        boot=boot,
+        seconds=settings.host.lease,
+        clock=clock,
+        over=lambda: os._exit(SupervisorUnavailableError.exit_code),
+        park=park_soon,
+    )
 
 
 async def build_image(settings: Settings, *, base: str | None, progress: Callable[[str], None]) -> ImageInfo:
@@ -224,25 +260,6 @@ def failpoint(where: str | None) -> Callable[[str, Sequence[str]], None] | None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     return watch
-
-
-def approvers(settings: Settings) -> JsonObject:
-    """Who may decide, and how that is known.
-
-    Raises:
-        SettingsError: A key is none.
-    """
-    keys: list[Json] = []
-    for name, key in settings.approvers.keys.items():
-        try:
-            keys.append({"name": name, "key": key, "fingerprint": fingerprint(checked(key))})
-        except KeyUnusableError as error:
-            raise SettingsError(
-                f"cannot use setting RUNNER_APPROVERS.keys.{name}: {error}",
-                resolution="copy the line runner approver keygen says",
-            ) from None
-    uids: list[Json] = [os.geteuid(), *settings.approvers.uids]
-    return {"uids": uids, "keys": keys, "tripwires": settings.tripwires}
 
 
 def owner_label(state_dir: Path) -> str:

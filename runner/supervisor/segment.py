@@ -201,7 +201,7 @@ class Conductor:
             desk.close()
             if ended is not None:
                 return await self._settle(ended(), desk)
-            return await self._concluded(talk, desk=desk, gateway=partners.gateway, attempt=facts.attempt)
+            return await self._concluded(talk, partners, facts)
         finally:
             desk.close()
             await _put_down({talk, *others})
@@ -214,9 +214,9 @@ class Conductor:
             await asyncio.wait_for(desk.mirrored.wait(), MIRROR_SECONDS)
         return end if desk.reply is None else End(ending=Ending.REPLY, reply=desk.reply)
 
-    async def _concluded(self, talk: asyncio.Task[SessionEnd], *, desk: Desk, gateway: Gateway, attempt: Attempt) -> End:
+    async def _concluded(self, talk: asyncio.Task[SessionEnd], partners: Partners, facts: Facts) -> End:
         """The conversation is over: a reply if the gateway saw the model's last word, parked if calls still wait."""
-        said = ""
+        desk, gateway, attempt, said = partners.desk, partners.gateway, facts.attempt, ""
         try:
             end = talk.result()
             said = f"; the CLI said: {end.subtype} {end.said}".rstrip()
@@ -224,6 +224,8 @@ class Conductor:
             raise
         except (AgentProtocolError, SandboxError) as error:
             said = f"; {error.diagnostics()}"
+        if partners.box.out_of_memory:
+            said = f"; it ran out of memory (limit {facts.profile.limits.memory // 2**20} MiB)"
         if desk.doomed.is_set():
             return End(ending=Ending.FAIL, reason=desk.doom)
         if desk.reply is not None and not gateway.failure:
