@@ -290,6 +290,6 @@ def _question(act: Act, record: JsonObject) -> Prompt:
     if act.ask is Ask.YES and friction_of(record) is Friction.TYPE:
         target = show_inline(text_at(record, "target"))
         expected = target if target.isascii() and 0 < len(target) <= _TYPEABLE else id[:8]
-        return Prompt(words=f"to approve, type {expected} and Enter:", act=act, record=record, expected=expected)
+        return Prompt(words=f"to {act.word}, type {expected} and Enter:", act=act, record=record, expected=expected)
     about = text_at(record, "does")
     return Prompt(words=f"{act.word} {id}? y does it, any other key leaves it", about=about, act=act, record=record)
