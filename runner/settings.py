@@ -101,7 +101,7 @@ class Settings(BaseSettings):
     @field_validator("approvers", mode="before")
     @classmethod
     def _approver_list(cls, value: object) -> object:
-        """RUNNER_APPROVERS is a list of uids and keys: `1000,1001,anna=ed25519:…`. Without a key in it the file's stay in force."""
+        """RUNNER_APPROVERS is a list of uids and keys: `1000,anna=ed25519:…`. Without a key in it the file's stay in force."""
         if not isinstance(value, str):
             return value
         parts = value.split(",")

@@ -94,7 +94,7 @@ def undoes(row: ApprovalRow) -> ApprovalId:
 
 
 def order_of(row: ApprovalRow, cwd: Path, *, restores: PreImage | None = None) -> Order:
-    """The broker's order for an approval: its stored bytes, as proposed or as an approver edited them, and nothing else (D2)."""
+    """The broker's order for an approval: its stored bytes, as proposed or as an approver edited them, nothing else (D2)."""
     made = row.effective
     return Order(
         tool=made.tool,

@@ -100,7 +100,9 @@ def test_a_planted_breach_of_each_contract_is_caught(tmp_path: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     shutil.copytree(ROOT / "runner", tmp_path / "runner", ignore=shutil.ignore_patterns("__pycache__"))
     with (tmp_path / "runner/errors.py").open("a") as file:
-        file.write("\nimport docker\nimport claude_agent_sdk\nimport dbos\nimport apprise\nimport sqlalchemy\nimport runner.digest\n")
+        file.write(
+            "\nimport docker\nimport claude_agent_sdk\nimport dbos\nimport apprise\nimport sqlalchemy\nimport runner.digest\n"
+        )
         file.write("import cryptography\n")
     with (tmp_path / "runner/agent/outcomes.py").open("a") as file:
         file.write("\nimport runner.broker\n")

@@ -21,8 +21,8 @@ from tests.unit.cli.conftest import Ran, spawn
 
 Run = Callable[..., Ran]
 COMMANDS = {
-    "serve", "up", "down", "status", "demo", "doctor", "send", "runs", "run show", "stop", "watch", "todo", "inbox", "approvals", "show",
-    "approver keygen", "approver list",
+    "serve", "up", "down", "status", "demo", "doctor", "send", "runs", "run show", "stop", "watch", "todo", "inbox",
+    "approvals", "show", "approver keygen", "approver list",
     "approve", "deny", "settle", "log", "run resume", "tools list", "tools set", "tools reset", "policy get", "policy set",
     "policy table", "explain", "profile new", "profile diff", "profile retire", "profile schema",
     "profile check", "profile publish", "profile list", "profile show", "image build", "image show",

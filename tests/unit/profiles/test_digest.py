@@ -6,7 +6,18 @@ import json
 from dataclasses import fields, replace
 from pathlib import Path
 
-from runner.model import ApprovalSettings, Digest, Example, FromAgent, Limits, Policy, Profile, SnapshotLimits, ToolScope, Verdict
+from runner.model import (
+    ApprovalSettings,
+    Digest,
+    Example,
+    FromAgent,
+    Limits,
+    Policy,
+    Profile,
+    SnapshotLimits,
+    ToolScope,
+    Verdict,
+)
 from runner.profiles import from_json, profile_digest, to_json
 from tests.helpers.builders import a_profile
 

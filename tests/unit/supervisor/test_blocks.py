@@ -13,9 +13,9 @@ from runner.model import Attempt, Policy, Verdict
 from runner.policy import SavedVerdict
 from runner.supervisor import effects as room
 from runner.supervisor.preparation import read_facts, reference_of, start_of
+from tests.helpers.fake_engine import FAKE_IMAGE
 from tests.unit.supervisor.acting import held
 from tests.unit.supervisor.choosing import approved_by_hand, forget, save
-from tests.helpers.fake_engine import FAKE_IMAGE
 from tests.unit.supervisor.world import RunState, World, a_turn, arguments_of, play, read, settled, states, write
 
 _S = ApprovalState
