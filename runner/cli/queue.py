@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
     app.command(rich_help_panel=DECISIONS, epilog="Example: runner show a_2v8xk1")(show)
 
 
-def approvals(
+def approvals(  # noqa: PLR0913 -- typer reads the options from it
     context: typer.Context,
     *,
     run: Annotated[str | None, typer.Option(help="Only of this run.", autocompletion=any_run)] = None,
