@@ -107,7 +107,7 @@ def _without_room(stage: Stage, count: Count) -> None:
     _empty_log(stage.supervisor.state / "runner.db")
     _fill(filler)
     count.missed += _refused(stage) != len(FILES)
-    count.unapproved += sum((stage.supervisor.cwd / name).read_text() != "start\nend\n" for name in FILES)
+    count.unapproved += sum((stage.cwd / name).read_text() != "start\nend\n" for name in FILES)
     filler.unlink()
     _finished(stage, count)
 

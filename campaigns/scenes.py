@@ -100,11 +100,11 @@ def pausing(stage: Stage) -> None:
 
 def fail_starting(stage: Stage) -> None:
     """Its directory is gone: the container is never made."""
-    away = stage.supervisor.cwd.with_name("away")
+    away = stage.cwd.with_name("away")
     if not away.exists():
-        stage.supervisor.cwd.rename(away)
+        stage.cwd.rename(away)
     wait(stage)
-    away.rename(stage.supervisor.cwd)
+    away.rename(stage.cwd)
 
 
 def retry(stage: Stage) -> None:
@@ -125,7 +125,7 @@ def retry(stage: Stage) -> None:
 
 def tampered(stage: Stage, content: str = "another hand\n") -> None:
     """Somebody else writes the file."""
-    (stage.supervisor.cwd / "log.txt").write_text(content)
+    (stage.cwd / "log.txt").write_text(content)
     stage.memory["log.txt"] = content
 
 
@@ -161,7 +161,7 @@ def undo(stage: Stage) -> None:
 
     def look() -> bool | None:
         (done, *_) = [one for one in stage.queue("done") if one["tool"] == "Edit" and "log.txt" in json.dumps(one)]
-        if "A" not in (stage.supervisor.cwd / "log.txt").read_text() and not stage.queue("executing", "approved"):
+        if "A" not in (stage.cwd / "log.txt").read_text() and not stage.queue("executing", "approved"):
             return True
         stage.tell("approvals", done["id"], "undo")
         return None
@@ -218,8 +218,8 @@ def verdict(stage: Stage) -> None:
 def between(stage: Stage, event: str) -> None:
     """What happens to the file of an effect that was begun, while no supervisor runs."""
     if event == "approval.succeed":
-        before = (stage.supervisor.cwd / "log.txt").read_text()
-        (stage.supervisor.cwd / "log.txt").write_text(before.replace("end\n", "A\nend\n"))
+        before = (stage.cwd / "log.txt").read_text()
+        (stage.cwd / "log.txt").write_text(before.replace("end\n", "A\nend\n"))
     else:
         tampered(stage)
 

@@ -75,6 +75,7 @@ class Stage:
     agent: str = "holder"
     run: str | None = None
     memory: dict[str, Any] = field(default_factory=dict)  #: what a scene notes for its next supervisor
+    first: str = "holder"  #: the agent that was published first
     engine: OwnEngine | None = None  #: whose containers are looked at; None: the machine's
     _seen: set[str] = field(default_factory=set)
 
@@ -86,7 +87,7 @@ class Stage:
         supervisor = SupervisorProcess(home, dict(environment or {}))
         supervisor.script_file.write_text(json.dumps({"scripts": {name: SCRIPTS[name] for name in agents}}))
         stage = cls(supervisor)
-        stage.reset("holder")
+        stage.reset(stage.first)
         supervisor.start()
         for name in agents:
             supervisor.publish(name, **PROFILES[name])
@@ -118,9 +119,9 @@ class Stage:
         if self.run is not None:
             self._seen.add(self.run)
         self.agent, self.run, self.memory = agent, None, {}
-        self.supervisor.cwd.mkdir(exist_ok=True)
+        self.cwd.mkdir(exist_ok=True)
         for name in FILES:
-            (self.supervisor.cwd / name).write_text("start\nend\n")
+            (self.cwd / name).write_text("start\nend\n")
 
     def start(self, failpoint: str | None = None) -> None:
         """Start a supervisor, one that dies at a failpoint where one is given."""
@@ -140,6 +141,11 @@ class Stage:
         self.supervisor.process = None
         for one in self.left():
             subprocess.run(["docker", "rm", "--force", one], env=self.supervisor.variables, capture_output=True, check=False)
+
+    @property
+    def cwd(self) -> Path:
+        """The directory of the case's agent; the one published first has the home's, the others one each."""
+        return self.supervisor.cwd if self.agent == self.first else self.supervisor.home / f"agent-{self.agent}"
 
     @property
     def dead(self) -> bool:
@@ -267,7 +273,7 @@ class Stage:
         for name, letter in FILES.items():
             if name in self.memory:  # somebody else wrote it meanwhile: the scene's own check
                 continue
-            times = (self.supervisor.cwd / name).read_text().splitlines().count(letter)
+            times = (self.cwd / name).read_text().splitlines().count(letter)
             edits = [row for row in found if row.tool == "Edit" and name in row.raw and row.state is ApprovalState.DONE]
             there = bool(edits) and not any(row.id in one for row in edits for one in undone)
             count.doubled += times > 1
