@@ -24,6 +24,7 @@ _WORDS = {
     "stub": "waits",
     "stored": "waits",
     "budget": "waits",
+    "held": "waits",
     "unknown": "unknown",
     "executing": "doing",
     "approved": "doing",
