@@ -24,7 +24,11 @@ def test_junk_verifies_nothing(junk: str) -> None:
     assert not ed25519.verify(KEY.public, junk, b"m")
 
 
-@pytest.mark.parametrize("text", ["", KEY.public.removeprefix("ed25519:"), KEY.public + "=", KEY.public[:-1], KEY.public + "A"])
+@pytest.mark.parametrize(
+    "text",
+    ["", KEY.public.removeprefix("ed25519:"), KEY.public + "=", KEY.public[:-1], KEY.public + "A"],
+    ids=["nothing", "no-scheme", "padded", "short", "long"],
+)
 def test_a_key_is_written_in_one_way(text: str) -> None:
     with pytest.raises(ed25519.KeyUnusableError):
         ed25519.fingerprint(text)

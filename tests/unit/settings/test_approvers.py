@@ -56,6 +56,7 @@ def test_a_variable_that_names_uids_alone_takes_no_key_out_of_force(monkeypatch:
         "1000,",
         f"an na={ANNA}",
     ],
+    ids=["no-key", "empty-key", "no-name", "short-key", "one-key-twice", "one-name-twice", "empty-entry", "space-in-name"],
 )
 def test_what_is_no_list_of_uids_and_keys_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """D5: one key under two names would be two approvers to whoever reads the record."""
