@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import docker
@@ -147,8 +148,8 @@ def rss(supervisor: SupervisorProcess) -> int:
 
 
 @contextmanager
-def prepared() -> Iterator[Bench]:
-    """Everything up; afterwards nothing of it is left."""
+def prepared(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[Bench]:
+    """Everything up, the supervisor with more `settings`; afterwards nothing of it is left."""
     label = f"runner.bench={secrets.token_hex(8)}"
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
@@ -159,7 +160,7 @@ def prepared() -> Iterator[Bench]:
         os.chown(cwd, 10001, 10001)
         url = stack.enter_context(model.on_loopback())
         stack.enter_context(model.on_socket(gateway / "api.sock"))
-        supervisor = SupervisorProcess(folder / "home", environment={"RUNNER_MODEL": url})
+        supervisor = SupervisorProcess(folder / "home", environment={"RUNNER_MODEL": url, **settings})
         for place in (cwd, supervisor.cwd):
             (place / "in.txt").write_text("a line to read\n" * 20)
         stack.callback(remove, label)
