@@ -15,6 +15,7 @@ from scripts.progress import SetupError, run
 
 #: Where Debian keeps PostgreSQL's programs, a folder for each version.
 POSTGRESQL = Path("/usr/lib/postgresql")
+COMMANDS = {"iproute2": "ip"}  #: packages whose command has another name
 APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=120")
 QUIET = {"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_MODE": "l"}
 
@@ -51,10 +52,10 @@ def compose() -> str | None:
 
 
 def has_tool(package: str) -> bool:
-    """Whether what a test needs of a Debian package is here: a command of its name, or PostgreSQL's, which are off the PATH."""
+    """Whether what a test needs of a Debian package is here: its command, or PostgreSQL's, which are off the PATH."""
     if package == "postgresql":
         return shutil.which("initdb") is not None or any(POSTGRESQL.glob("*/bin/initdb"))
-    return shutil.which(package) is not None
+    return shutil.which(COMMANDS.get(package, package)) is not None
 
 
 def is_true(value: str | None) -> bool:

@@ -69,13 +69,15 @@ def test_compose_is_what_says_its_version_and_not_a_client_that_prints_its_usage
 
 
 def test_a_server_off_the_path_is_found_where_debian_keeps_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A command has its package's name; PostgreSQL's programs stand in a folder for each version."""
+    """A command has its package's name, or one that is known; PostgreSQL's programs stand in a folder for each version."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(machine, "POSTGRESQL", tmp_path)
     assert not machine.has_tool("postgresql")
     assert not machine.has_tool("tmux")
+    assert not machine.has_tool("iproute2")
     (tmp_path / "15/bin").mkdir(parents=True)
-    for program in (tmp_path / "15/bin/initdb", tmp_path / "tmux"):
+    for program in (tmp_path / "15/bin/initdb", tmp_path / "tmux", tmp_path / "ip"):
         program.touch(mode=0o755)
     assert machine.has_tool("postgresql")
     assert machine.has_tool("tmux")
+    assert machine.has_tool("iproute2")
