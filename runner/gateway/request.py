@@ -171,13 +171,11 @@ def _tool_choice(offered: frozenset[str]) -> Rule:
 
 
 def _results(messages: Json) -> tuple[ToolResult, ...]:
-    """The tool results since the last reply; the CLI may put a system message behind the user's."""
+    """Every tool result, wherever it stands: words of the agent's that it puts behind a result make it no older."""
     found: list[ToolResult] = []
-    for item in reversed(messages if isinstance(messages, list) else []):
-        if not isinstance(item, dict) or item["role"] == "assistant":
-            break
-        blocks = item["content"] if isinstance(item["content"], list) else []
-        found[:0] = [_result(block) for block in blocks if isinstance(block, dict) and block["type"] == "tool_result"]
+    for item in messages if isinstance(messages, list) else []:
+        blocks = item["content"] if isinstance(item, dict) and isinstance(item["content"], list) else []
+        found += [_result(block) for block in blocks if isinstance(block, dict) and block["type"] == "tool_result"]
     return tuple(found)
 
 

@@ -106,7 +106,7 @@ class TurnDesk(Protocol):
         """
 
     async def check_results(self, results: tuple[ToolResult, ...]) -> None:
-        """Called with the tool results that a request brings since the last reply.
+        """Called with every tool result of a request; those of turns before the last one are known to it, or to nobody.
 
         Raises:
             GatewayError: One is not what was recorded; the run ends.

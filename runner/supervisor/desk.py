@@ -25,7 +25,7 @@ from runner.supervisor.changes import Changes
 from runner.supervisor.entries import Entry, Phase
 from runner.supervisor.ledger import Ledger
 from runner.supervisor.proposals import NOT_OFFERED, Proposal, as_strict_as_its_twins, propose
-from runner.supervisor.results import contradicts
+from runner.supervisor.results import contradicts, may_have_run, twins
 from runner.supervisor.tainting import of_results
 
 #: Calls the model never made that a container may ask for before it is killed.
@@ -68,6 +68,7 @@ class Desk:
         self._unmirrored: set[str] = set()
         self.mirrored.set()
         self.reply: str | None = None
+        self.private = False  #: anything could be read in the snapshot, at some turn
         self.doomed = asyncio.Event()
         self._closed = False
         self.doom = ""
@@ -115,7 +116,7 @@ class Desk:
         """Compare what the CLI tells the model with what is on record (design.md §2.4).
 
         Raises:
-            GatewayError: A brokered call's result is not its recorded outcome.
+            GatewayError: A brokered call's result is not its recorded outcome, or one of the container's own was not let run.
         """
         by_id: dict[str, list[Entry]] = {}
         for entry in self._entries:
@@ -124,6 +125,8 @@ class Desk:
             entries = by_id.get(result.tool_use_id, [])
             if any(entry.in_container or entry.decision.rule in NOT_OFFERED for entry in entries):
                 await self._ledger.note_result(entries[0].call, is_error=result.is_error)
+                if not result.is_error and not any(may_have_run(twin) for twin in twins(entries, self._entries)):
+                    raise self._end("cannot trust the agent: it carried out a call that it was not allowed")
                 continue
             if entries and contradicts(result, entries):
                 raise self._end("cannot trust the agent: it reports an outcome that is not on record")
@@ -185,6 +188,7 @@ class Desk:
 
     def _propose(self, uses: Sequence[ToolUse]) -> tuple[list[Proposal], tuple[Taint, ...]]:
         context = self._context()
+        self.private |= context.sensitive is not False
         proposals = [propose(use, self._profile, context, cwd=self._profile.cwd) for use in uses]
         final = [as_strict_as_its_twins(one, proposals) for one in proposals]
         return final, self._tainting(final, context)

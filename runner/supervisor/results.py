@@ -1,11 +1,16 @@
-"""Whether what a CLI tells its model about a brokered call is what is on record (design.md §2.4); pure."""
+"""Whether what a CLI tells its model about a call can be, by what is on record (design.md §2.4); pure.
+
+Of a brokered call the outcome is compared; of one that the CLI carries out itself, whether it was let run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from runner.gateway import ToolResult
-from runner.supervisor.entries import Entry
+from runner.model import Verdict
+from runner.supervisor.entries import Entry, Phase
+from runner.transcript import NOT_RUN
 
 #: The CLI cuts the middle out of an error that is longer than it likes; the beginning stays.
 _COMPARED = 4000
@@ -22,6 +27,24 @@ def contradicts(result: ToolResult, entries: Sequence[Entry]) -> bool:
     if not result.is_error:
         return result.text.removesuffix("\n") not in [str(entry.told).removesuffix("\n") for entry in told]
     return bool(told) and not any(entry.told_error and _begins_in(str(entry.told), result.text) for entry in told)
+
+
+def may_have_run(entry: Entry) -> bool:
+    """Whether the CLI may have carried out a call of its own: decided so, or asked about and confirmed; and not refused since.
+
+    After a park, one of them that was not open is noted as not run: its result, if there is one, is older.
+    """
+    if entry.told not in {None, NOT_RUN}:
+        return False
+    if entry.decision.verdict is Verdict.ASK:
+        return entry.phase is Phase.CLOSED
+    return entry.decision.verdict is Verdict.ALLOW
+
+
+def twins(entries: Sequence[Entry], turn: Sequence[Entry]) -> list[Entry]:
+    """The calls of a turn that the gate cannot tell from these: which of them was let run is known by their words only."""
+    keys = {entry.key for entry in entries if entry.key is not None}
+    return [entry for entry in turn if entry in entries or entry.key in keys]
 
 
 def _begins_in(told: str, said: str) -> bool:

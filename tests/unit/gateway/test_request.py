@@ -80,8 +80,8 @@ def test_what_the_real_cli_sends_is_forwarded_whole_but_for_its_metadata_and_pla
     assert (made.body, made.stream) == (expected, True)
 
 
-def test_the_results_since_the_last_reply_are_found_with_their_first_text_only() -> None:
-    """The CLI adds reminders behind a result's text, and for newer models a system message behind the user's."""
+def test_every_result_is_found_with_its_first_text_only() -> None:
+    """Those before a reply too, since anybody can write one; the CLI adds reminders behind a result's text."""
     call: JsonObject = {"role": "assistant", "content": [{"type": "tool_use", "id": "t0", "name": "Read", "input": {}}]}
     old = user({"type": "tool_result", "tool_use_id": "t0", "content": "old"})
     new = user(
@@ -93,6 +93,7 @@ def test_the_results_since_the_last_reply_are_found_with_their_first_text_only()
     later = user({"type": "tool_result", "tool_use_id": "t4"})
     body = a_request(user({"type": "text", "text": "go"}), call, old, call, new, later, {"role": "system", "content": "left"})
     assert read(body).results == (
+        ToolResult(tool_use_id="t0", text="old", is_error=False),
         ToolResult(tool_use_id="t1", text="text", is_error=False),
         ToolResult(tool_use_id="t2", text="first", is_error=True),
         ToolResult(tool_use_id="t3", text="", is_error=False),

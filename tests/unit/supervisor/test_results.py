@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from runner.gateway import ToolResult
 from runner.model import CallId, Decision, Digest, Verdict
-from runner.supervisor.entries import Entry
-from runner.supervisor.results import contradicts
+from runner.supervisor.entries import Entry, Phase
+from runner.supervisor.results import contradicts, may_have_run, twins
+from runner.transcript import NOT_RUN
 
 DONE, REFUSED = "Created /workspace/a.txt: 1 bytes written.", "Denied by a person: not this one. Do not retry it unchanged."
 
@@ -51,3 +54,37 @@ def test_a_long_refusal_may_lose_its_middle_on_the_way() -> None:
     cut = ToolResult(tool_use_id="t1", text=told[:5000] + " ... [cut] ... " + told[-5000:], is_error=True)
     assert contradicts(cut, [an_entry(told, error=True)]) is False
     assert contradicts(ToolResult(tool_use_id="t1", text=told[1:], is_error=True), [an_entry(told, error=True)]) is True
+
+
+def a_read(verdict: Verdict, *, phase: Phase = Phase.DECIDED, told: str | None = None, key: str | None = "k") -> Entry:
+    entry = an_entry(told, error=told is not None)
+    decision = replace(entry.decision, verdict=verdict)
+    return replace(entry, tool="Read", in_container=True, decision=decision, phase=phase, key=key)
+
+
+@pytest.mark.parametrize(
+    ("entry", "may"),
+    [
+        (a_read(Verdict.ALLOW), True),
+        (a_read(Verdict.ALLOW, phase=Phase.CLOSED), True),
+        (a_read(Verdict.ALLOW, phase=Phase.CLOSED, told=NOT_RUN), True),
+        (a_read(Verdict.ALLOW, phase=Phase.CLOSED, told="Refused: blocked meanwhile"), False),
+        (a_read(Verdict.ASK), False),
+        (a_read(Verdict.ASK, phase=Phase.ASKED), False),
+        (a_read(Verdict.ASK, phase=Phase.CONFIRMED), False),
+        (a_read(Verdict.ASK, phase=Phase.CLOSED), True),
+        (a_read(Verdict.ASK, phase=Phase.CLOSED, told=REFUSED), False),
+        (a_read(Verdict.DENY), False),
+        (a_read(Verdict.DENY, phase=Phase.CLOSED, told=REFUSED), False),
+    ],
+)
+def test_a_call_of_the_containers_own_ran_only_where_it_was_let_run(entry: Entry, may: bool) -> None:
+    """Design.md §2.4: for reads the allow is checked."""
+    assert may_have_run(entry) is may
+
+
+def test_of_calls_in_the_same_words_any_may_be_the_one_that_was_let_run() -> None:
+    """The gate tells them apart by nothing else; a call that has no words is like no other."""
+    one, same, other, wordless = (a_read(Verdict.ASK, key=key) for key in ("k", "k", "l", None))
+    turn = [one, same, other, wordless]
+    assert [twins([entry], turn) for entry in (one, other, wordless)] == [[one, same], [other], [wordless]]
