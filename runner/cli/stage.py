@@ -110,6 +110,7 @@ class Stage:
         own = {"RUNNER_STATE_DIR": str(self.state), "RUNNER_DATABASE_URL": database, "RUNNER_MODEL": f"scripted:{script}"}
         # Its approvals are the demo's own, of its own file: it may be tried from within an agent's shell too.
         own |= {"XDG_CONFIG_HOME": str(self.home / "config"), "RUNNER_TRIPWIRES": "off"}
+        own["RUNNER_POOL__SIZE"] = "0"  # it ends with nothing left running
         return kept | own | {"NO_COLOR": "1"}
 
 

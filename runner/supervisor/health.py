@@ -79,6 +79,7 @@ class Facts:
     exists: bool = True
     room: int
     memory: int
+    short: str | None = None  #: what there is too little of for one more agent
     database: Trouble | str  #: `absent`, `elsewhere` or `whole`
     agents: int = 0
     users: tuple[tuple[int, str], ...] = ()  #: people's uids among those reserved for agents
@@ -99,6 +100,9 @@ def _checks(facts: Facts) -> Iterator[Check]:
     yield _database(facts)
     yield _room("disk of the state directory", facts.room, STATE_ROOM)
     yield _room("memory", facts.memory, MEMORY)
+    if facts.short is not None:
+        fix = "end what takes it, or change RUNNER_HOST"
+        yield Check(name="room for an agent", level=Level.NOTE, found=f"{facts.short}; runs wait", fix=fix)
     yield _uids(facts)
     yield _model(facts)
     if isinstance(facts.engine, Trouble):
@@ -288,7 +292,9 @@ def _containers(found: tuple[Container, ...], facts: Facts) -> Check:
     if found and facts.supervisor is None:
         left = f"{len(found)} left over by a supervisor that was killed"
         return Check(name=name, level=Level.WRONG, found=left, fix="runner up removes them")
-    if len(found) > facts.busy and facts.answers:
-        more = f"{len(found)}, though {facts.busy} runs need one; those that just ended are being removed"
+    waiting = sum(container.state == "paused" for container in found)
+    at_work = len(found) - waiting
+    if at_work > facts.busy and facts.answers:
+        more = f"{at_work}, though {facts.busy} runs need one; those that just ended are being removed"
         return Check(name=name, level=Level.NOTE, found=more, fix="if it stays so: runner down, then runner up")
-    return Check(name=name, level=Level.FINE, found=f"{len(found)}, none left over")
+    return Check(name=name, level=Level.FINE, found=f"{at_work} at work, {waiting} wait for a run, none left over")

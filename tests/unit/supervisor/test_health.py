@@ -124,6 +124,8 @@ CASES = [
     ("sandbox image", replace(FINE, cli_version="9.9.9"), W),
     ("containers", replace(engine(containers=(ONE,)), busy=1), F),
     ("containers", engine(containers=(ONE,)), N),
+    ("containers", engine(containers=(Container("w", "paused"),)), F),
+    ("room for an agent", replace(FINE, short="memory is short"), N),
     ("containers", replace(engine(containers=(ONE,)), supervisor=None, answers=False), W),
     ("containers", replace(engine(containers=(Container("d", "dead"),)), busy=1), W),
     ("containers", replace(engine(containers=(Container("d", "removing"),)), busy=1), W),
