@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,9 +29,13 @@ _TELLING = ("id", "state", "digest", "expires", "signatures", "does")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What is on the screen. `planned`: it shows what an act would change, not the record itself."""
+    """What is on the screen. `planned`: it shows what an act would change, not the record itself.
+
+    `basis`: the record as the supervisor keeps it, where the one shown is an edit of it that nobody has approved yet.
+    """
 
     record: JsonObject
+    basis: JsonObject
     draw: Draw
     planned: JsonObject | None
     clock: datetime
@@ -66,7 +70,7 @@ class Card:
             show_change(sheet, planned, title=f"this would {text_at(planned, 'summary')}")
         lines = tuple(sheet.drawn)
         reading = Reading(len(lines), size[1], now=now)
-        return cls(record=record, draw=draw, planned=planned, clock=clock, lines=lines, reading=reading)
+        return cls(record=record, basis=record, draw=draw, planned=planned, clock=clock, lines=lines, reading=reading)
 
     @property
     def id(self) -> str:
@@ -79,12 +83,17 @@ class Card:
         return self.id, text_at(self.record, "digest")
 
     def same(self, record: JsonObject) -> bool:
-        """Whether this record says what the card says."""
-        return all(self.record.get(key) == record.get(key) for key in _TELLING)
+        """Whether this record, as the supervisor has it, is still the one that the card is about."""
+        return all(self.basis.get(key) == record.get(key) for key in _TELLING)
+
+    def about(self, basis: JsonObject) -> Card:
+        """The same card as an edit of what the supervisor keeps: it stands for as long as that stays as it is."""
+        return replace(self, basis=basis)
 
     def folded(self, size: tuple[int, int], *, now: float) -> Card:
         """The same card on a screen of another size; it is read anew."""
-        return Card.of(self.record, self.draw, size=size, now=now, clock=self.clock, planned=self.planned)
+        drawn = Card.of(self.record, self.draw, size=size, now=now, clock=self.clock, planned=self.planned)
+        return drawn.about(self.basis)
 
     def visible(self) -> tuple[Line, ...]:
         """The lines on the screen."""

@@ -29,6 +29,8 @@ _WORDS = {
     "executing": "doing",
     "approved": "doing",
 }
+#: How to go on reading, as much of it as there is room for.
+_MORE = ("  space shows more; a yes waits for the end", "  space shows more", "  space")
 _STYLES = {"waits": "bold yellow", "unknown": "bold red", "done": "green", "denied": "red", "failed": "bold red"}
 
 
@@ -50,7 +52,7 @@ def frame(inbox: Inbox) -> list[Line]:
     if inbox.help:
         return _help(width, height)
     drawn = [_head(inbox), *_list(inbox), _rule(inbox), *_card(inbox), *_bottom(inbox)]
-    return [*drawn, line(keys.footer(() if inbox.busy else inbox.acts), width=width, style="dim")]
+    return [*drawn, line(keys.footer(() if inbox.busy else inbox.acts, width), width=width, style="dim")]
 
 
 def _head(inbox: Inbox) -> Line:
@@ -96,11 +98,13 @@ def _row(inbox: Inbox, entry: Entry, width: int) -> Line:
 def _rule(inbox: Inbox) -> Line:
     card, width = inbox.card, inbox.size[0]
     if card is None:
-        return line(Styled("-- ", "dim"), width=width)
+        return line(Styled("--", "dim"), width=width)
     reading = card.reading
-    parts: list[Part] = [Styled("-- ", "dim"), Styled(card.id, "cyan"), f"  part {reading.part}/{reading.parts}"]
+    place = f"  part {reading.part}/{reading.parts}"
+    parts: list[Part] = [Styled("-- ", "dim"), Styled(card.id, "cyan"), place]
     if not reading.whole:
-        parts.append(Styled("  space shows more; a yes waits for the end", "bold yellow"))
+        room = width - len(f"-- {card.id}{place}")
+        parts.append(Styled(next((words for words in _MORE if len(words) <= room), _MORE[-1]), "bold yellow"))
     return line(*parts, width=width)
 
 

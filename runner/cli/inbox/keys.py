@@ -47,7 +47,12 @@ NOTES = (
 )
 
 
-def footer(acts: Sequence[Act]) -> str:
-    """The footer's words for an entry."""
-    words = [f"{act.key} {act.word}" for act in acts]
-    return "  ".join([*words, *(key.footer for key in (HELP, QUIT, ON, FILTER))])
+def footer(acts: Sequence[Act], width: int) -> str:
+    """The footer's words for an entry: the acts, then as many whole words as there is room for; the help has all of them."""
+    words = "  ".join(f"{act.key} {act.word}" for act in acts)
+    for key in (HELP, QUIT, ON, FILTER):
+        longer = f"{words}  {key.footer}" if words else key.footer
+        if len(longer) > width:
+            break
+        words = longer
+    return words

@@ -107,7 +107,8 @@ class Inbox:
         self.busy = False
         if want.record is None or text_at(want.record, "id") != self.book.selected:
             return
-        self.card = self._drawn(record, now=now, clock=clock)
+        basis = self.card.basis if self.card is not None and self.card.record is want.record else want.record
+        self.card = self._drawn(record, now=now, clock=clock).about(basis)
         self.say("edited; nothing is approved yet: read what would be done now", trouble=False)
 
     def done(self, want: Want, record: JsonObject) -> None:

@@ -326,6 +326,27 @@ def test_an_edited_call_is_read_and_approved_as_it_is_now() -> None:
     assert inbox.decided == [("approve", ref(1), "sha256:" + "7" * 64, "")]
 
 
+def test_an_edit_stands_while_the_call_it_was_made_of_does() -> None:
+    """D2, B4: that it was shown, and news of others, take nothing away; the end of the proposed call does."""
+    proposed = a_call()
+    inbox = Driven(proposed)
+    inbox.press("e")
+    edited = a_call(digest="sha256:" + "7" * 64, edited_input="{}", edited_by="uid 0")
+    inbox.inbox.edited(inbox.did[-1], edited, now=inbox.now, clock=CLOCK)
+    inbox.inbox.resize((80, 61), now=inbox.now)
+    inbox.inbox.looked(ref(1), proposed, now=inbox.now, clock=CLOCK)
+    assert inbox.inbox.card is not None
+    assert inbox.inbox.card.record is edited
+    # An edit of the edit is about the same call.
+    inbox.press("e")
+    again = a_call(digest="sha256:" + "8" * 64, edited_input="[]", edited_by="uid 0")
+    inbox.inbox.edited(inbox.did[-1], again, now=inbox.now, clock=CLOCK)
+    inbox.inbox.looked(ref(1), proposed, now=inbox.now, clock=CLOCK)
+    assert inbox.inbox.card.record is again
+    inbox.inbox.looked(ref(1), a_call(state="denied"), now=inbox.now, clock=CLOCK)
+    assert inbox.inbox.card.record["state"] == "denied"
+
+
 def test_a_filter_shows_what_holds_a_text_and_escape_shows_all() -> None:
     inbox = Driven(a_call(1), a_call(2), a_call(3, agent="other"))
     inbox.press("slash")
@@ -334,6 +355,18 @@ def test_a_filter_shows_what_holds_a_text_and_escape_shows_all() -> None:
     assert [entry.id for entry in inbox.inbox.book.shown] == [ref(3)]
     inbox.press("escape")
     assert len(inbox.inbox.book.shown) == 3
+
+
+@pytest.mark.parametrize(
+    ("width", "more"), [(80, "space shows more; a yes waits for the end"), (60, "space shows more"), (40, "space")]
+)
+def test_no_word_of_ours_is_cut_at_a_narrow_screen(width: int, more: str) -> None:
+    """Issue 6: at 60 columns too, the screen says how to go on."""
+    inbox = Driven(a_call(input={"content": "x\n" * 99}), size=(width, 24))
+    rule, last = next(line for line in inbox.screen if line.startswith("-- a_")), inbox.screen[-1]
+    assert rule.rstrip().endswith(more)
+    assert last.startswith("a approve  d deny  e edit  x extend")
+    assert not {rule[-1], last[-1]} & {">"}
 
 
 def test_help_and_leaving_decide_nothing() -> None:
