@@ -1,4 +1,4 @@
-"""The state machines of a capture, a run, an approval and an effect, as tables.
+"""The state machines of a capture, a run, an approval, an effect and a reply, as tables.
 
 Everything that affects transitions lives here. This file does not know who moves a state or why; `store` applies it by
 compare-and-set and a database trigger generated from the same tables aborts every other change (invariant 9).
@@ -97,6 +97,25 @@ class ApprovalEvent(Enum):
     SETTLE_NOT_HAPPENED = "settle_not_happened"
 
 
+class ReplyState(Enum):
+    """A run's last word on its way to somebody who is not the owner."""
+
+    HELD = "held"  #: waits for a person's review
+    APPROVED = "approved"  #: may go out; in the same transaction it is released
+    RELEASED = "released"  #: its sender can fetch it
+    DENIED = "denied"
+    EXPIRED = "expired"
+
+
+class ReplyEvent(Enum):
+    """What can happen to a reply."""
+
+    APPROVE = "approve"
+    RELEASE = "release"
+    DENY = "deny"
+    EXPIRE = "expire"
+
+
 class NoticeState(Enum):
     """One notice on its way to one channel."""
 
@@ -177,6 +196,14 @@ APPROVAL: Mapping[tuple[ApprovalState, ApprovalEvent], ApprovalState] = {
     (_A.UNKNOWN, _V.SETTLE_NOT_HAPPENED): _A.FAILED,
 }
 
+#: (state, event) → state. Nothing leads back: a reply is reviewed once, and what is out is out.
+REPLY: Mapping[tuple[ReplyState, ReplyEvent], ReplyState] = {
+    (ReplyState.HELD, ReplyEvent.APPROVE): ReplyState.APPROVED,
+    (ReplyState.HELD, ReplyEvent.DENY): ReplyState.DENIED,
+    (ReplyState.HELD, ReplyEvent.EXPIRE): ReplyState.EXPIRED,
+    (ReplyState.APPROVED, ReplyEvent.RELEASE): ReplyState.RELEASED,
+}
+
 #: (state, event) → state. A failed try leaves a notice waiting, for later.
 NOTICE: Mapping[tuple[NoticeState, NoticeEvent], NoticeState] = {
     (NoticeState.WAITING, NoticeEvent.DELIVER): NoticeState.DELIVERED,
@@ -184,6 +211,7 @@ NOTICE: Mapping[tuple[NoticeState, NoticeEvent], NoticeState] = {
     (NoticeState.WAITING, NoticeEvent.DECIDE): NoticeState.NEEDLESS,
 }
 
+REPLY_ENDS = frozenset({ReplyState.RELEASED, ReplyState.DENIED, ReplyState.EXPIRED})
 CAPTURE_ENDS = frozenset({_C.DELIVERED, _C.CLOSED})
 RUN_ENDS = frozenset({_R.REPLIED, _R.FAILED, _R.CANCELLED, _R.LOST})
 #: States in which an approval has an outcome that its agent can be told.

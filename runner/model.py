@@ -19,6 +19,7 @@ RunId = NewType("RunId", str)
 CaptureId = NewType("CaptureId", str)
 ApprovalId = NewType("ApprovalId", str)
 GrantId = NewType("GrantId", str)
+ReplyId = NewType("ReplyId", str)
 CallId = NewType("CallId", str)
 Digest = NewType("Digest", str)  #: "sha256:" and 64 hex digits
 

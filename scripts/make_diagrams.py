@@ -18,10 +18,13 @@ from runner.lifecycle import (
     APPROVAL_ENDS,
     CAPTURE,
     CAPTURE_ENDS,
+    REPLY,
+    REPLY_ENDS,
     RUN,
     RUN_ENDS,
     ApprovalState,
     CaptureState,
+    ReplyState,
     RunState,
     word,
 )
@@ -79,6 +82,10 @@ People are shown a word:
 ## An approval
 
 {diagram(APPROVAL, first=ApprovalState.PENDING, ends=APPROVAL_ENDS)}
+
+## A reply to somebody who is not the owner
+
+{diagram(REPLY, first=ReplyState.HELD, ends=REPLY_ENDS)}
 """
 
 
@@ -117,7 +124,9 @@ def filled(page: str) -> str:
     Raises:
         ValueError: The marks of a block are missing.
     """
-    states = f"```\ncapture\n{arrows(CAPTURE)}\n\nrun\n{arrows(RUN)}\n\napproval\n{arrows(APPROVAL)}\n```"
+    states = (
+        f"```\ncapture\n{arrows(CAPTURE)}\n\nrun\n{arrows(RUN)}\n\napproval\n{arrows(APPROVAL)}\n\nreply\n{arrows(REPLY)}\n```"
+    )
     return _block(_block(page, "states", states), "modules", modules())
 
 

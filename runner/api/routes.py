@@ -14,6 +14,7 @@ from runner.api.contact_routes import CONTACT_ROUTES
 from runner.api.grant_routes import GRANT_ROUTES
 from runner.api.publishing import publishable
 from runner.api.record_routes import RECORD_ROUTES
+from runner.api.reply_routes import REPLY_ROUTES
 from runner.api.route import INPUT, MAX_INPUT, SMALL, Route
 from runner.api.service import Service
 from runner.api.spending_routes import SPENDING_ROUTES
@@ -175,6 +176,7 @@ ROUTES: tuple[Route, ...] = (
     *GRANT_ROUTES,
     *CONTACT_ROUTES,
     *RECORD_ROUTES,
+    *REPLY_ROUTES,
     *SPENDING_ROUTES,
     *WITNESS_ROUTES,
 )

@@ -11,6 +11,7 @@ from typing import Protocol
 from runner.api.contact_service import Captures, Contacts
 from runner.api.grant_service import Grants
 from runner.api.record_service import Notices, Statistics
+from runner.api.reply_service import Replies
 from runner.api.spending_service import Spending
 from runner.api.witness_service import Witness
 from runner.approvals import Approver
@@ -161,6 +162,11 @@ class Service(Protocol):
         """Captures before any agent sees them."""
         ...
 
+    @property
+    def replies(self) -> Replies:
+        """What leaves towards contacts."""
+        ...
+
     async def status(self) -> JsonObject:
         """Version, pid, uptime, engine, image, runs by state, pending approvals, containers, model kind."""
         ...
@@ -226,5 +232,5 @@ class Service(Protocol):
         ...
 
     async def find(self, ref: str) -> JsonObject:
-        """What an id of any kind names: `{"kind": "approval" | "run" | "capture", "id", …}`."""
+        """What an id of any kind names: `{"kind": "approval" | "run" | "capture" | "reply" | "grant", "id", …}`."""
         ...

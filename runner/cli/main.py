@@ -43,6 +43,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "inbox": ("inbox",),
     "queue": ("approvals", "show"),
     "decide": ("approve", "deny", "settle"),
+    "reply": ("replies", "reply"),
     "approver": ("approver",),
     "undo": ("undo",),
     "extend": ("extend",),

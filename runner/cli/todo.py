@@ -24,11 +24,12 @@ def todo(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how many; exit with 1 when there are any.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """List everything that needs a person: calls to decide about, effects to settle, spent budgets, captures. Oldest first."""
+    """List everything that needs a person: calls and replies to decide about, effects to settle, spent budgets, captures."""
     screen = Screen(json=json)
     with connect() as client:
         found = [_item(row) for row in objects_at(as_object(client.get("approvals")), "approvals")]
         found += [_budget(row) for row in objects_at(as_object(client.get("budgets")), "holds")]
+        found += [_reply(row) for row in as_list(client.get("replies"))]
         found += [_capture(row) for row in as_list(client.get("captures"))]
     items = sorted(found, key=_asked)
     if json:
@@ -49,6 +50,13 @@ def _item(approval: JsonObject) -> JsonObject:
     kept = {key: approval.get(key) for key in ("id", "run", "agent", "tool", "does", "sender", "why", "created", "expires")}
     command = f"runner settle {ref} happened|not-happened" if unknown else f"runner approve {ref}"
     return {"kind": "unknown" if unknown else "approval", **kept, "command": command}
+
+
+def _reply(line: JsonObject) -> JsonObject:
+    """A reply that waits for review."""
+    ref = text_at(line, "id")
+    kept = {key: line.get(key) for key in ("id", "run", "agent", "sender", "does", "why", "created", "expires")}
+    return {"kind": "reply", **kept, "command": f"runner reply approve {ref}"}
 
 
 def _capture(line: JsonObject) -> JsonObject:

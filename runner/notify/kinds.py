@@ -9,14 +9,15 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from runner.lifecycle import ApprovalState, CaptureState
+from runner.lifecycle import ApprovalState, CaptureState, ReplyState
 from runner.model import ApprovalId, CaptureId
 from runner.notify.words import Item
-from runner.store import AuditRow, Connection, approvals, audit, captures
+from runner.store import AuditRow, Connection, approvals, audit, captures, replies
 from runner.store.notices import Need, Subject
 
 _OVER = "more calls than may wait"
 _STRANGER = "a sender nobody has verified"
+_REVIEW = "an answer to somebody else waits for review"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,12 @@ def _stub(conn: Connection, subject: str) -> Item:
     return Item(agent=row.agent, tool="", why=_STRANGER, approval=row.id)
 
 
+def _reply(conn: Connection, subject: str) -> Item:
+    """A reply that waits for review; nothing of it, and not to whom."""
+    row = replies.get(conn, subject)
+    return Item(agent=row.agent, tool="", why=_REVIEW, approval=row.id, expires=row.expires)
+
+
 def _refused(conn: Connection, subject: str) -> Item:
     """A call over a cap: it waits for nobody, and people are told that there were such (L8)."""
     found = next((row.data for row in audit.of_subject(conn, subject) if row.event == "approval.refused"), "{}")
@@ -62,6 +69,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(name="half", look=_call, need=_A.PENDING, urgent=True, share=0.5),
     Kind(name="asked", event="approval.request", look=_call, need=_A.PENDING),
     Kind(name="stub", event="capture.hold", look=_stub, need=_C.STUB),
+    Kind(name="reply", event="reply.hold", look=_reply, need=ReplyState.HELD),
     Kind(name="refused", event="approval.refused", look=_refused, need=None),
 )
 EVENTS = {kind.event: kind for kind in KINDS if kind.event is not None}

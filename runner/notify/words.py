@@ -36,6 +36,7 @@ _TITLES: Mapping[str, tuple[str, str]] = {
     "unknown": ("nobody knows whether an effect happened", "effects may have happened or not"),
     "refused": ("a call was refused: too many wait", "calls were refused: too many wait"),
     "stub": ("a capture waits to be accepted", "captures wait to be accepted"),
+    "reply": ("a reply waits for your review", "replies wait for your review"),
     "test": ("a test, nothing needs you", "tests, nothing needs you"),
 }
 

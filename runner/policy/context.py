@@ -50,6 +50,7 @@ class PolicyContext:
     owner_policy: Policy = Policy.ASK
     max_policy: Policy = Policy.SKIP
     sensitive: bool = True
+    own_reply: bool = False  #: the supervisor's own call of `Reply`, made of a run's last word; never one of the model's
     reachable_person: bool = True
     connectors: Mapping[str, Connector] = field(default_factory=lambda: MappingProxyType({}))
     grants: tuple[Grant, ...] = ()  #: those that live now (D3)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from runner.model import Policy, Profile, SenderKind, Verdict, strictest
 from runner.policy.catalogue import TOOLS, is_connector, unknown_tool
 from runner.policy.context import PolicyContext, SavedVerdict
-from runner.policy.precedence import GRANT, LIFTED, Facts, first_match
+from runner.policy.precedence import GRANT, LIFTED, REPLIES, Facts, Row, first_match
 from runner.policy.tool import Tool
 
 #: Loosest last (design.md §6).
@@ -32,7 +32,9 @@ def judge(tool: Tool, profile: Profile, context: PolicyContext, *, granted: bool
     """
     table = _table_vote(tool, profile, context)
     if granted and table.rule == LIFTED:
-        table = Vote(verdict=GRANT.verdict, rank=GRANT.rank, rule=GRANT.rule, says=GRANT.says, word=GRANT.word)
+        table = _stated(GRANT)
+    if table.rule == LIFTED and _goes_out(tool, profile, context):
+        table = _stated(REPLIES)
     votes = (table, *_floors(table, tool, profile=profile, context=context))
     verdict = strictest(tuple(vote.verdict for vote in votes))
     vote = next(vote for vote in votes if vote.verdict is verdict)
@@ -68,6 +70,16 @@ def refused(rule: str, says: str) -> Vote:
     return Vote(verdict=Verdict.DENY, rank=0, rule=rule, says=says, word="refused")
 
 
+def _stated(row: Row) -> Vote:
+    return Vote(verdict=row.verdict, rank=row.rank, rule=row.rule, says=row.says, word=row.word)
+
+
+def _goes_out(tool: Tool, profile: Profile, context: PolicyContext) -> bool:
+    """Whether a run's last word may go out unreviewed: the owner said so, and there was nothing it could give away."""
+    allowed = context.own_reply is True and tool.name == "Reply" and profile.allow_replies is True
+    return allowed and context.thread_tainted is False and not _escalated(tool, profile, context)
+
+
 def _table_vote(tool: Tool, profile: Profile, context: PolicyContext) -> Vote:
     facts = _facts(tool, profile, context)
     row = first_match(facts) if facts is not None else None
@@ -97,7 +109,7 @@ def _facts(tool: Tool, profile: Profile, context: PolicyContext) -> Facts | None
 def _floors(table: Vote, tool: Tool, *, profile: Profile, context: PolicyContext) -> tuple[Vote, ...]:
     """What is stricter than the table whatever it says: strict mode, and the host's ceiling on the default policy."""
     floors: list[Vote] = []
-    if is_strict(profile, context) and not tool.confined_read:
+    if is_strict(profile, context) and not tool.confined_read and table.rule != REPLIES.rule:
         floors.append(
             Vote(
                 verdict=Verdict.ASK,

@@ -1,9 +1,9 @@
-"""The tools that reach beyond the agent's directory. All are declared; none is carried out yet (design.md §7)."""
+"""The tools that reach beyond the agent's directory: all declared, and but for `Reply` not carried out yet (design.md §7)."""
 
 from __future__ import annotations
 
 from runner.model import Policy, ToolClass
-from runner.policy.tool import Argument, ArgumentKind, Tool
+from runner.policy.tool import Argument, ArgumentKind, Place, Tool
 
 _URL = Argument(name="url", about="Address of the page.", required=True)
 _QUERY = Argument(name="query", about="What to look for.", required=True)
@@ -77,6 +77,8 @@ OUTSIDE_TOOLS = (
         arguments=(_text("text", "The answer."),),
         tool_class=ToolClass.EXTERNAL_SEND,
         returns_untrusted=False,
+        place=Place.SUPERVISOR,
         unconfined=False,
+        available=True,
     ),
 )

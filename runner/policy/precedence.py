@@ -99,6 +99,15 @@ TABLE: tuple[Row, ...] = (
 #: Stands in place of the row it lifts, where a grant covers the very call; it lifts no other, and no floor (D3).
 GRANT = _row(0, "grant", Verdict.ALLOW, word="grant", says="a grant of the owner covers this call", covered=False)
 LIFTED = "not_covered"
+#: The same for a run's last word on its way to whoever is not the owner, strict mode's floor included (R20, design.md §3.9).
+REPLIES = _row(
+    0,
+    "allow_replies",
+    Verdict.ALLOW,
+    word="replies",
+    says="the profile lets replies go out, and nothing private was in reach",
+    covered=False,
+)
 
 
 def first_match(facts: Facts, table: tuple[Row, ...] = TABLE) -> Row | None:

@@ -15,6 +15,7 @@ class Place(Enum):
 
     CONTAINER = "container"  #: the CLI, on the snapshot
     BROKER = "broker"  #: the supervisor
+    SUPERVISOR = "supervisor"  #: the supervisor, of its own accord; no model is offered it
 
 
 class ArgumentKind(Enum):

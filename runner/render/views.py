@@ -122,7 +122,14 @@ def what(row: JsonObject) -> str:
     return text_at(row, "does") or tool_name(text_at(row, "tool"))
 
 
-_TO_DO = {"approval": "decide", "unknown": "settle", "budget": "raise or stop", "stub": "let in", "stored": "start"}
+_TO_DO = {
+    "approval": "decide",
+    "unknown": "settle",
+    "reply": "review",
+    "budget": "raise or stop",
+    "stub": "let in",
+    "stored": "start",
+}
 
 
 def show_todo(screen: Screen, items: Sequence[JsonObject], *, now: datetime) -> None:
@@ -137,7 +144,7 @@ def show_todo(screen: Screen, items: Sequence[JsonObject], *, now: datetime) -> 
             what(item),
             text_at(item, "sender"),
             age(item.get("created"), now=now),
-            age(item.get("expires"), now=now) if item.get("kind") == "approval" else "",
+            age(item.get("expires"), now=now) if item.get("kind") in {"approval", "reply"} else "",
             Styled(text_at(item, "command"), "bold"),
         ]
         for item in items

@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect
 
 from runner.errors import StoreError
-from runner.store import schema_contacts, schema_grants, schema_leases, schema_notices, schema_taint, triggers
+from runner.store import schema_contacts, schema_grants, schema_leases, schema_notices, schema_replies, schema_taint, triggers
 from runner.store.schema import VERSION_TABLE, metadata
 
 #: Tables of other modules; they are known once their module is.
@@ -23,6 +23,7 @@ TABLES = (
     schema_notices.notice_subjects,
     schema_notices.deliveries,
     *schema_contacts.TABLES,
+    *schema_replies.TABLES,
 )
 
 

@@ -11,11 +11,12 @@ from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, case, func, not_, or_, select, true, update
 
-from runner.lifecycle import NOTICE, ApprovalState, CaptureState, NoticeEvent, NoticeState, sources
+from runner.lifecycle import NOTICE, ApprovalState, CaptureState, NoticeEvent, NoticeState, ReplyState, sources
 from runner.model import ApprovalId
 from runner.store import audit, meta, schema
 from runner.store.rows import AuditRow
 from runner.store.schema_notices import deliveries, notice_subjects, notices
+from runner.store.schema_replies import replies
 
 #: The key in `meta`: place of the last row of the audit that was looked at.
 _READ = "notices_read"
@@ -23,8 +24,9 @@ _OPEN, _TOLD, _NEEDLESS = "open", "told", "needless"
 #: Rows looked at in one transaction: whoever decides waits no longer than that for the lock.
 _BATCH, _NEAR = 250, 100
 
-#: The state of an approval or a capture in which it needs somebody; None: it is told however it stands.
-Need: TypeAlias = ApprovalState | CaptureState | None
+#: The state of an approval, a capture or a reply in which it needs somebody; None: it is told however it stands.
+Need: TypeAlias = ApprovalState | CaptureState | ReplyState | None
+_TABLES = {ApprovalState: schema.approvals, CaptureState: schema.captures, ReplyState: replies}
 
 
 class Subject(NamedTuple):
@@ -134,7 +136,7 @@ def _needed(need: Need) -> ColumnElement[bool]:
     """Whether a subject is still in the state in which somebody has to do something about it."""
     if need is None:
         return true()
-    table = schema.approvals.c if isinstance(need, ApprovalState) else schema.captures.c
+    table = _TABLES[type(need)].c
     return select(table.id).where(table.id == notice_subjects.c.subject, table.state == need.value).exists()
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from runner.lifecycle import APPROVAL, CAPTURE, RUN, ApprovalState, CaptureState, RunState, moves
+from runner.lifecycle import APPROVAL, CAPTURE, REPLY, RUN, ApprovalState, CaptureState, ReplyState, RunState, moves
 
 #: The intent record follows the state: one column more, so that "did it start" needs no knowledge of states.
 EFFECT: dict[ApprovalState, str] = {
@@ -43,6 +43,13 @@ _GRANTED = (
 )
 
 
+#: What was reviewed of a reply, and of a share everything: neither may become another one afterwards.
+_REPLIED = (
+    *("id", "run", "capture", "agent", "sender_kind", "sender_petname", "sender_fingerprint", "text"),
+    *("digest", "call_digest", "profile_digest", "rule", "reason", "warnings", "created", "expires"),
+)
+
+
 class Rule(NamedTuple):
     """When `table` may not be changed so. `refuse` is SQL over OLD and NEW that both databases read alike."""
 
@@ -63,6 +70,12 @@ def rules() -> tuple[Rule, ...]:
         Rule("runner_approvals_bound", "approvals", "UPDATE", _bound(), "what an approval is bound to cannot change"),
         Rule("runner_approvals_edit", "approvals", "UPDATE", _edit(), "what is carried out cannot change once it is decided"),
         Rule("runner_approvals_unedited", "approvals", "INSERT", "NEW.edit IS NOT NULL", "a call begins as it was proposed"),
+        *_states("replies", {(a.value, b.value) for a, b in moves(REPLY)}, ReplyState.HELD.value),
+        Rule("runner_replies_bound", "replies", "UPDATE", _changed(_REPLIED), "what was reviewed of a reply cannot change"),
+        Rule("runner_replies_delete", "replies", "DELETE", "1 = 1", "a reply stays on record"),
+        Rule("runner_shares_update", "shares", "UPDATE", "1 = 1", "what was shared cannot change"),
+        Rule("runner_forwards_update", "forwards", "UPDATE", "1 = 1", "a forward cannot change"),
+        Rule("runner_threads_update", "threads", "UPDATE", "1 = 1", "what a run continues cannot change"),
         Rule("runner_grants_update", "grants", "UPDATE", _granted(), "a grant is used up or ended, and never grows"),
         Rule("runner_grants_delete", "grants", "DELETE", "1 = 1", "a grant stays on record"),
         Rule("runner_pre_images_insert", "pre_images", "INSERT", _kept(), "what stood before an effect is kept once"),
@@ -113,7 +126,11 @@ def _effect() -> str:
 
 
 def _bound() -> str:
-    return " OR ".join(f"NEW.{column} IS DISTINCT FROM OLD.{column}" for column in _BOUND)
+    return _changed(_BOUND)
+
+
+def _changed(columns: tuple[str, ...]) -> str:
+    return " OR ".join(f"NEW.{column} IS DISTINCT FROM OLD.{column}" for column in columns)
 
 
 def _edit() -> str:
@@ -122,8 +139,9 @@ def _edit() -> str:
 
 
 def _granted() -> str:
-    kept = " OR ".join(f"NEW.{column} IS DISTINCT FROM OLD.{column}" for column in _GRANTED)
-    return f"{kept} OR NEW.used < OLD.used OR NEW.used > NEW.uses OR (OLD.ended IS NOT NULL AND NEW.ended IS NULL)"
+    return (
+        f"{_changed(_GRANTED)} OR NEW.used < OLD.used OR NEW.used > NEW.uses OR (OLD.ended IS NOT NULL AND NEW.ended IS NULL)"
+    )
 
 
 def _kept() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from runner.notify.worker import Notifier
 from runner.sandbox.engine import Engine
@@ -15,7 +15,7 @@ from runner.supervisor.grants import Grants
 from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock, Enqueue
-from runner.supervisor.reception import NothingReleased, ReplyGate
+from runner.supervisor.replies import Replies
 from runner.supervisor.witness import Witness
 
 
@@ -36,8 +36,8 @@ class Backstage:
     clock: Clock
     ids: Ids
     enqueue: Enqueue
+    replies: Replies  #: what leaves towards contacts
     owner: str  #: label of this supervisor's containers
     model_kind: str
     state_dir: str
     per_hour: int = 20  #: captures of one contact
-    gate: ReplyGate = field(default_factory=NothingReleased)  #: what a contact hears of its run

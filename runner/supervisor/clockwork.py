@@ -32,6 +32,7 @@ class Clockwork:
     effects: Effects
     clock: Clock
     enqueue: Enqueue
+    also: tuple[Callable[[], Awaitable[None]], ...] = ()  #: what else is done at each tick
 
     def start(self) -> Callable[[], Awaitable[None]]:
         """Begin to tick; the answer stops it."""
@@ -47,6 +48,8 @@ class Clockwork:
     async def tick(self) -> None:
         """Expire what is due; a run whose profile says so ends with it (L2)."""
         await self.effects.expire()
+        for due in self.also:
+            await due()
 
     async def wake(self) -> None:
         """Resume parked runs that nobody has to be waited for, once engine and image are there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 from runner import approvals
 from runner.approvals import Approver
@@ -38,6 +39,7 @@ class End:
     reason: str = ""
     by: Approver | None = None  #: who ended it, if a person did
     reply: str | None = None
+    private: bool = True  #: with a reply: whether there was anything in its snapshot that it could give away
     mismatch: bool = False  #: its container was not, or did not stay, what it was asked to be
 
 
@@ -50,12 +52,26 @@ _EVENTS = {
 _MAX_REASON = 4000
 
 
+class Answered(Protocol):
+    """Takes a run's last word on its way to whoever sent the capture."""
+
+    def __call__(self, conn: Connection, run: RunRow, *, private: bool) -> None:
+        """In the transaction that ends the run."""
+        ...
+
+
+def to_the_owner(conn: Connection, run: RunRow, *, private: bool) -> None:
+    """Where nobody else sends, a reply goes no further than to the owner, who is shown it."""
+    del conn, run, private
+
+
 class Endings:
     """Writes beginnings and ends of attempts."""
 
-    def __init__(self, *, clock: Clock, enqueue: Enqueue) -> None:
+    def __init__(self, *, clock: Clock, enqueue: Enqueue, answered: Answered = to_the_owner) -> None:
         self._clock = clock
         self._enqueue = enqueue
+        self._answered = answered
 
     def claim(self, conn: Connection, attempt: Attempt) -> RunRow | None:
         """Take the attempt for its run; None when it is stale or taken, or while the supervisor is paused (L9)."""
@@ -100,6 +116,8 @@ class Endings:
             )
         if row is None:
             return None
+        if end.ending is Ending.REPLY:
+            self._answered(conn, row, private=end.private)
         if end.hold is not None:
             spending.hold(conn, end.hold)
         if end.ending is Ending.PARK and end.wait:

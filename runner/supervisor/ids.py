@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-from runner.model import ApprovalId, CallId, CaptureId, GrantId, RunId, make_id
+from runner.model import ApprovalId, CallId, CaptureId, GrantId, ReplyId, RunId, make_id
 
 
 class Ids:
@@ -33,6 +33,14 @@ class Ids:
     def grant(self) -> GrantId:
         """A grant's id."""
         return GrantId(make_id("g", self._entropy(10)))
+
+    def reply(self) -> ReplyId:
+        """A reply's id."""
+        return ReplyId(make_id("p", self._entropy(10)))
+
+    def share(self) -> str:
+        """A shared file's id."""
+        return make_id("s", self._entropy(10))
 
     def wire(self) -> str:
         """A tool use's id where the model's own came before; it tells nothing."""

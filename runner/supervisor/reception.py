@@ -15,7 +15,6 @@ from runner.captures.delivery import Delivery
 from runner.captures.refusals import STRANGER, refused
 from runner.errors import NotFoundError, PausedError
 from runner.fence import FenceError
-from runner.lifecycle import RUN_ENDS, CaptureState, RunState
 from runner.model import Capture, CaptureId, JsonObject, Sender
 from runner.store import CaptureRow, Connection, RunRow, Store, arrivals, captures, contacts, keep, pausing, profiles, runs
 from runner.store.arrivals import Arrival
@@ -42,16 +41,6 @@ class ReplyGate(Protocol):
     def released(self, conn: Connection, capture: CaptureRow, run: RunRow | None) -> Released:
         """What is released by now. Blocking; on the connection of one consistent view."""
         ...
-
-
-class NothingReleased:
-    """A gate that lets no reply out: a reply waits for ever, and a run that ends without one is closed."""
-
-    def released(self, conn: Connection, capture: CaptureRow, run: RunRow | None) -> Released:
-        """What is released by now."""
-        del conn
-        over = run is not None and run.state in RUN_ENDS - {RunState.REPLIED}
-        return Released("closed" if over or capture.state is CaptureState.CLOSED else "received")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -212,7 +212,7 @@ class Conductor:
             return end
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(desk.mirrored.wait(), MIRROR_SECONDS)
-        return end if desk.reply is None else End(ending=Ending.REPLY, reply=desk.reply)
+        return end if desk.reply is None else End(ending=Ending.REPLY, reply=desk.reply, private=desk.private)
 
     async def _concluded(self, talk: asyncio.Task[SessionEnd], partners: Partners, facts: Facts) -> End:
         """The conversation is over: a reply if the gateway saw the model's last word, parked if calls still wait."""
@@ -229,7 +229,7 @@ class Conductor:
         if desk.doomed.is_set():
             return End(ending=Ending.FAIL, reason=desk.doom)
         if desk.reply is not None and not gateway.failure:
-            return End(ending=Ending.REPLY, reply=desk.reply)
+            return End(ending=Ending.REPLY, reply=desk.reply, private=desk.private)
         if await self._around.store.query(worth_resuming, attempt, refused=gateway.failure is not None):
             return End(ending=Ending.PARK, reason=f"its container ended while calls waited{said}")
         if gateway.failure:

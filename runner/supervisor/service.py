@@ -50,7 +50,7 @@ class SupervisorService:
         self._queue = Queue(store=on.store, effects=on.effects, changes=on.changes, clock=on.clock, enqueue=on.enqueue)
         self._intake = intake = Intake(clock=on.clock, ids=on.ids, enqueue=on.enqueue)
         self.reception = Reception(
-            store=on.store, intake=intake, changes=on.changes, clock=on.clock, per_hour=on.per_hour, gate=on.gate
+            store=on.store, intake=intake, changes=on.changes, clock=on.clock, per_hour=on.per_hour, gate=on.replies
         )
         self.tally = Tally(time.monotonic)  # of what the network's door takes and refuses
         self.captures = Captures(store=on.store, intake=intake, changes=on.changes)
@@ -63,6 +63,7 @@ class SupervisorService:
             clock=on.clock,
             changed=self.reception.forget,
         )
+        self.replies, self.statistics = on.replies, Statistics(store=on.store)
         self._began = time.monotonic()
 
     async def status(self) -> JsonObject:
@@ -154,11 +155,6 @@ class SupervisorService:
     def notices(self) -> Notifier:
         """Telling people that something needs them."""
         return self._on.notices
-
-    @property
-    def statistics(self) -> Statistics:
-        """How people decided."""
-        return Statistics(store=self._on.store)
 
     @property
     def queue(self) -> Queue:
@@ -272,10 +268,12 @@ class SupervisorService:
                 return {"kind": "grant", **await self.grants.grant(ref)}
             case "r_":
                 return {"kind": "run", **await self.run(ref)}
+            case "p_":
+                return {"kind": "reply", **await self.replies.shown(ref)}
             case "c_":
                 return {"kind": "capture", **await self._on.store.query(queries.whole_capture, ref)}
             case _:
-                raise NotFoundError(f"cannot find {ref}: ids start with a_, r_, c_ or g_")
+                raise NotFoundError(f"cannot find {ref}: ids start with a_, r_, c_, p_ or g_")
 
     async def _wait(self, look: Callable[[], Awaitable[JsonObject | None]], seconds: float) -> JsonObject | None:
         return await self._on.changes.until(look, seconds=min(max(seconds, 0.0), MAX_WAIT))

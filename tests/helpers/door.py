@@ -22,10 +22,11 @@ from runner.api.ingress_server import IngressServer
 from runner.captures import ed25519, keys, signing
 from runner.captures.ed25519 import SecretKey
 from runner.captures.tally import Tally
+from runner.lifecycle import RUN_ENDS, CaptureState, RunState
 from runner.model import Attempt, Profile
 from runner.profiles import to_json
 from runner.setting_tables import Ingress as Table
-from runner.store import Connection, Store, profiles
+from runner.store import CaptureRow, Connection, RunRow, Store, profiles
 from runner.supervisor.changes import Changes
 from runner.supervisor.contacts import Contacts
 from runner.supervisor.endings import Endings
@@ -33,7 +34,7 @@ from runner.supervisor.ids import Ids
 from runner.supervisor.intake import Intake
 from runner.supervisor.lanes import Captures
 from runner.supervisor.live import Live
-from runner.supervisor.reception import NothingReleased, Reception, ReplyGate
+from runner.supervisor.reception import Reception, Released, ReplyGate
 from tests.helpers.builders import a_profile
 from tests.helpers.stored import ANNA, NOW, opened
 
@@ -43,6 +44,16 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+class NothingReleased:
+    """A gate that lets no reply out: a reply waits for ever, and a run that ends without one is closed."""
+
+    def released(self, conn: Connection, capture: CaptureRow, run: RunRow | None) -> Released:
+        """What is released by now."""
+        del conn
+        over = run is not None and run.state in RUN_ENDS - {RunState.REPLIED}
+        return Released("closed" if over or capture.state is CaptureState.CLOSED else "received")
 
 
 @dataclass

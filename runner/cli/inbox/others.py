@@ -8,6 +8,7 @@ from datetime import datetime
 
 from runner.api.client import Client, as_object
 from runner.cli.inbox.entries import Act, Approvals, Ask, Source
+from runner.cli.inbox.reviews import Replies
 from runner.errors import UsageError
 from runner.model import JsonObject
 from runner.render import Page, Styled, show_fields, show_run
@@ -142,4 +143,4 @@ def _held(hold: JsonObject, run: JsonObject) -> JsonObject:
 
 
 #: Every kind of thing on the list, in the order of the first listing. Another kind is added here and nowhere else.
-SOURCES: tuple[Source, ...] = (Approvals(), Captures(), Budgets())
+SOURCES: tuple[Source, ...] = (Approvals(), Replies(), Captures(), Budgets())

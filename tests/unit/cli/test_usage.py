@@ -28,6 +28,7 @@ COMMANDS = {
     "profile check", "profile publish", "profile list", "profile show", "image build", "image show",
     "grant", "grants", "revoke",
     "audit verify", "audit anchor", "audit export", "approvals stats", "notify test", "extend", "undo", "pause", "resume",
+    "replies", "reply show", "reply approve", "reply deny",
 }  # fmt: skip
 
 

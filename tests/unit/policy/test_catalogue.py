@@ -62,11 +62,11 @@ def test_each_tool_is_declared_as_what_it_is() -> None:
 
 
 def test_names_map_both_ways() -> None:
-    """Issue 4 item 6: the model sees one name, everyone else the other."""
+    """Issue 4 item 6: the model sees one name, everyone else the other; what the supervisor calls itself, no model can name."""
     for name in TOOLS:
         seen = model_name(name)
         assert seen == (name if name in CONTAINER else f"mcp__runner__{name}")
-        assert profile_name(seen) == name
+        assert profile_name(seen) == (None if TOOLS[name].place is Place.SUPERVISOR else name)
     assert model_name("mcp__github__post") == "mcp__runner__github__post"
     assert profile_name("mcp__runner__github__post") == "mcp__github__post"
 

@@ -104,7 +104,7 @@ def test_a_tool_that_is_not_carried_out_yet_is_refused() -> None:
     assert set(rules.values()) == {("deny", 0, "not_available")}
     assert {name for name, tool in TOOLS.items() if tool.available} == {
         *("Read", "Glob", "Grep"),
-        *("Write", "Edit", "NotebookEdit", "CreateFolder"),
+        *("Write", "Edit", "NotebookEdit", "CreateFolder", "Reply"),
     }
 
 

@@ -1,0 +1,44 @@
+"""What the API needs of the supervisor about what leaves towards contacts: replies that wait for review, shared files."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from runner.approvals import Approver
+from runner.model import JsonObject
+
+
+class Replies(Protocol):
+    """Replies to whoever is not the owner. A line is `{"id", "run", "agent", "sender", "state", "does", "digest", …}`."""
+
+    async def listed(self, *, state: str | None) -> list[JsonObject]:
+        """Those that wait, or those in a state, or `all`; oldest first."""
+        ...
+
+    async def shown(self, ref: str) -> JsonObject:
+        """One, with its whole `text`, what it `reveals`, its `warnings` and `history`."""
+        ...
+
+    async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver) -> JsonObject:
+        """Let exactly this text go out, once; the answer is the reply as it then is."""
+        ...
+
+    async def deny(self, ref: str, *, reason: str | None, who: Approver) -> JsonObject:
+        """Keep it back; its sender hears that the capture is closed."""
+        ...
+
+
+class Shares(Protocol):
+    """Files of agents' directories that the owner hands to contacts."""
+
+    async def plan(self, paths: list[str], petname: str) -> JsonObject:
+        """What would be shared: `{"to", "files": [{"path", "agent", "name", "size", "digest", "warnings"}]}`."""
+        ...
+
+    async def share(self, files: list[tuple[str, str]], petname: str, *, who: Approver) -> JsonObject:
+        """Share these (path, digest), or none of them: `{"to", "shares": [{"id", "name", "size", "digest"}]}`."""
+        ...
+
+    async def listed(self) -> list[JsonObject]:
+        """What was shared, newest first."""
+        ...
