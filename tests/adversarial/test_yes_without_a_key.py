@@ -21,6 +21,7 @@ from runner.api.credential import Credentials
 from runner.api.markers import MARKERS
 from runner.api.tripwire import signs
 from runner.captures import ed25519
+from runner.cli.decide import ARM_DELAY
 from tests.helpers.fake_service import APPROVAL, DIGEST, FakeService, served
 from tests.helpers.terminal import Terminal
 
@@ -28,14 +29,23 @@ PASSPHRASE = "the owner knows it"
 RUNNER = f"{sys.executable} -m runner"
 OFF = f"{RUNNER} approve {APPROVAL} --yes --digest {DIGEST}"
 ON = f"{RUNNER} approve {APPROVAL}"
-#: A yes, and guesses at the passphrase, typed by a program that waits for the questions.
-TYPED = "(sleep 3; echo y; sleep 2; echo y; sleep 2; echo guess; sleep 1; echo guess; sleep 1)"
 SPAWN = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
-EXPECT = f'set timeout 20; spawn {ON}; expect "N]"; sleep 1; send "y\\r"; expect "key:"; send "guess\\r"; expect eof; exit 7'
+EXPECT = f'set timeout 50; spawn {ON}; expect "N]"; sleep 1; send "y\\r"; expect "key:"; send "guess\\r"; expect eof; exit 7'
+
+
+def typist(said: str) -> str:
+    """Shell that types a yes, until it counts, and a guess at the passphrase, each after its question is in the file `said`."""
+    return f"""(
+        until grep -qs "N]" {said}; do sleep 0.1; done
+        until grep -qs "key:" {said}; do sleep 1; echo y; done
+        sleep 1; echo guess
+    )"""
+
+
 WAYS: Mapping[str, str] = {
-    "script": f"{TYPED} | script -qec '{ON}' /dev/null",
-    "script with a digest": f"{TYPED} | script -qec '{OFF}' /dev/null",
-    "pty.spawn": f"{TYPED} | {sys.executable} -c '{SPAWN}' {ON}",
+    "script": f"{typist('$HOME/one')} | script -qefc '{ON}' $HOME/one",
+    "script with a digest": f"(sleep 3; echo y; echo guess) | script -qec '{OFF}' /dev/null",
+    "pty.spawn": f"{typist('$HOME/two')} | {sys.executable} -c '{SPAWN}' {ON} | tee $HOME/two",
     "expect": f"expect -c '{EXPECT}'",
     "setsid": f"setsid -w {OFF} </dev/null",
     "env -i": f'env -i PATH="$PATH" HOME="$HOME" RUNNER_STATE_DIR="$RUNNER_STATE_DIR" {OFF} </dev/null',
@@ -111,9 +121,8 @@ def test_whoever_knows_the_passphrase_may(stage: Stage, tried: object) -> None:
     """The control: at a terminal, asked after the card; the passphrase is not on the screen. And off one, by descriptor."""
     with Terminal("approve", APPROVAL, environment=stage.environment) as screen:
         screen.wait_for("[y/N]")
-        time.sleep(0.7)
-        screen.type(b"y\n")
-        screen.wait_for("passphrase of the approver's key:")
+        time.sleep(ARM_DELAY + 0.2)
+        screen.press(b"y\n", until="passphrase of the approver's key:")
         screen.type(PASSPHRASE.encode() + b"\n")
         assert screen.end() == 0
         assert "approved Write" in screen.text

@@ -124,6 +124,21 @@ class Terminal:
             if time.monotonic() > until or not self._read():
                 raise AssertionError(f"{text!r} never came; on the screen: {self.text!r}")
 
+    def press(self, keys: bytes, *, until: str) -> None:
+        """Press keys until `until` is on the screen: once more whenever they did not count within five seconds.
+
+        Raises:
+            AssertionError: It never came.
+        """
+        end = time.monotonic() + _PATIENCE
+        while until not in self.text:
+            if time.monotonic() > end:
+                raise AssertionError(f"{until!r} never came; on the screen: {self.text!r}")
+            self.type(keys)
+            again = time.monotonic() + 5
+            while until not in self.text and (left := again - time.monotonic()) > 0:
+                self._read(seconds=left)
+
     def answer(self, keys: bytes) -> int:
         """Press keys, again and again until they count; the exit code."""
         until = time.monotonic() + _PATIENCE
