@@ -65,6 +65,10 @@ class Settings(BaseSettings):
     model: str = "anthropic"  #: `anthropic`, an http(s) URL, or `scripted:FILE` with an absolute path after checking
     model_timeout: Annotated[float, Field(gt=0, le=3600)] = 120.0  #: seconds a model's upstream may stay silent
     api_key: SecretStr | None = Field(default=None, validation_alias="ANTHROPIC_API_KEY")
+    #: A subscription's; used when there is no key.
+    auth_token: SecretStr | None = Field(
+        default=None, validation_alias=AliasChoices("CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
+    )
     key_file: Path | None = None
     docker_host: str | None = Field(default=None, validation_alias=AliasChoices("DOCKER_HOST", "docker_host"))
     runtime: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] = "runc"
@@ -156,6 +160,10 @@ class Settings(BaseSettings):
         if not text:
             raise SettingsError(f"cannot use RUNNER_KEY_FILE: {self.key_file} is empty", resolution="put the key in it")
         return SecretStr(text)
+
+    def read_token(self) -> SecretStr | None:
+        """The token that goes in the place of a key; None where there is a key."""
+        return self.auth_token if self.read_key() is None else None
 
 
 def load_settings() -> Settings:

@@ -1,17 +1,21 @@
 """A Messages API over HTTP: our own headers, our own key, bounded patience.
 
 Owns retries (only before an event of the reply was given on) and the cleaning of what the upstream says. Never shows the key:
-not in a log, a repr or an error (G2). No redirect is followed and no proxy or credential of the environment is used.
+not in a log, a repr or an error (G2). No redirect is followed. What the environment says of proxies and certificates holds for
+other machines, never for this one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import httpx2
 import tenacity
@@ -24,7 +28,9 @@ from runner.model import JsonObject
 _T = TypeVar("_T")
 
 _API_VERSION = "2023-06-01"
+_OAUTH_BETA = "oauth-2025-04-20"  #: without it a subscription's token is refused
 _ERROR_BYTES = 64 * 1024
+_UNTRUSTED = 495  #: what proxies call a certificate that is not accepted; below 500, so that it is final
 _DRAIN_SECONDS = 0.25
 _STATUS_WORDS = {401: "the key was not accepted", 403: "the key may not do this", 429: "too many requests", 529: "overloaded"}
 
@@ -47,6 +53,7 @@ class HttpUpstream:
     Args:
         url: Base URL, to which `/v1/messages` is added.
         key: Sent as `x-api-key`; None for an upstream that wants none.
+        token: Sent as `authorization` where there is no key.
         patience: Timeouts and retries.
         transport: Replaces the network, for tests.
     """
@@ -56,11 +63,13 @@ class HttpUpstream:
         url: str,
         *,
         key: str | None = None,
+        token: str | None = None,
         patience: Patience | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._url = url.rstrip("/")
-        self._key = key
+        self._key = key or token
+        self._bearer = not key and bool(token)
         self._patience = patience or Patience()
         self._transport = transport
         self._client: httpx2.AsyncClient | None = None
@@ -131,10 +140,11 @@ class HttpUpstream:
 
     async def _post(self, stack: AsyncExitStack, path: str, *, body: JsonObject, betas: tuple[str, ...]) -> httpx2.Response:
         headers = {"content-type": "application/json", "anthropic-version": _API_VERSION}
+        betas = (*betas, _OAUTH_BETA) if self._bearer else betas
         if betas:
             headers["anthropic-beta"] = ",".join(betas)
         if self._key is not None:
-            headers["x-api-key"] = self._key
+            headers |= {"authorization": f"Bearer {self._key}"} if self._bearer else {"x-api-key": self._key}
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         try:
             response = await stack.enter_async_context(
@@ -186,10 +196,18 @@ class HttpUpstream:
                 timeout=httpx2.Timeout(patience.read, connect=patience.connect),
                 limits=httpx2.Limits(max_connections=200, max_keepalive_connections=20),
                 follow_redirects=False,
-                trust_env=False,
+                trust_env=not is_loopback(urlsplit(self._url).hostname or ""),
                 transport=self._transport,
             )
         return self._client
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its very name."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 async def _chain(first: JsonObject, rest: AsyncIterator[JsonObject]) -> AsyncIterator[JsonObject]:
@@ -232,6 +250,16 @@ def _said(body: str) -> str:
     return message if isinstance(message, str) else ""
 
 
+def _untrusted(error: BaseException) -> bool:
+    """Whether a failure to connect is one of trust, which asking again does not mend."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
 def _seconds(header: str) -> float | None:
     try:
         value = float(header)
@@ -244,6 +272,14 @@ def _broken(error: httpx2.HTTPError) -> UpstreamError:
     """A broken connection by its kind; the library's own words may hold the URL and are left out."""
     if isinstance(error, httpx2.TimeoutException):
         return UpstreamError("the model's upstream stayed silent too long", status=504)
+    if isinstance(error, httpx2.ConnectError) and _untrusted(error):
+        return UpstreamError(
+            "the model's upstream shows a certificate that cannot be trusted",
+            status=_UNTRUSTED,
+            resolution="check RUNNER_MODEL, the clock, and SSL_CERT_FILE where a proxy opens the connection",
+        )
+    if isinstance(error, httpx2.ProxyError):
+        return UpstreamError("the proxy in front of the model's upstream refused the connection")
     if isinstance(error, httpx2.ConnectError):
         return UpstreamError("the model's upstream cannot be reached")
     if isinstance(error, httpx2.SSEError):

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import ipaddress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from runner.errors import SettingsError
 from runner.gateway.scripted import ScriptedUpstream, read_scripts
-from runner.gateway.upstream import HttpUpstream, Patience
+from runner.gateway.upstream import HttpUpstream, Patience, is_loopback
 from runner.gateway.values import Upstream, UpstreamFactory
 
 _ANTHROPIC = "https://api.anthropic.com"
 _FORMS = "RUNNER_MODEL is anthropic, an http(s):// URL of a Messages API, or scripted:FILE"
 
 
-def make_upstream(model: str, *, key: str | None, patience: Patience | None = None) -> UpstreamFactory:
+def make_upstream(
+    model: str, *, key: str | None, token: str | None = None, patience: Patience | None = None
+) -> UpstreamFactory:
     """The upstream of each agent; HTTP connections are shared among them.
 
     Args:
         model: `anthropic`, `http(s)://…` or `scripted:FILE`.
         key: The operator's key; never sent in the clear to another machine.
+        token: Of an operator who has no key; likewise.
         patience: Timeouts and retries of an HTTP upstream.
 
     Raises:
@@ -30,15 +32,15 @@ def make_upstream(model: str, *, key: str | None, patience: Patience | None = No
     if kind == "scripted" and rest:
         return _scripted(Path(rest).expanduser())
     if kind in {"http", "https"}:
-        return _one(HttpUpstream(_checked(model, key), key=key, patience=patience))
+        return _one(HttpUpstream(_checked(model, key or token), key=key, token=token, patience=patience))
     if model != "anthropic":
         raise SettingsError(f"cannot use the model {model!r}: no such upstream", resolution=_FORMS)
-    if not key:
+    if not key and not token:
         raise SettingsError(
             "cannot use the model upstream anthropic: there is no key",
-            resolution="set ANTHROPIC_API_KEY or a key file for the supervisor, or RUNNER_MODEL=scripted:FILE",
+            resolution="set ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN or a key file, or RUNNER_MODEL=scripted:FILE",
         )
-    return _one(HttpUpstream(_ANTHROPIC, key=key, patience=patience))
+    return _one(HttpUpstream(_ANTHROPIC, key=key, token=token, patience=patience))
 
 
 def _scripted(path: Path) -> UpstreamFactory:
@@ -69,15 +71,8 @@ def _checked(url: str, key: str | None) -> str:
     if not host or parts.username or parts.password or parts.query or parts.fragment:
         # The URL may hold a password: it is not repeated.
         raise SettingsError("cannot use the model URL: it needs a host, and no user, query or fragment", resolution=_FORMS)
-    if key and parts.scheme == "http" and not _loopback(host):
+    if key and parts.scheme == "http" and not is_loopback(host):
         raise SettingsError(
             f"cannot send the model key to {host}: plain http to another machine", resolution="use https, or unset the key"
         )
     return url
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -33,7 +33,7 @@ def said() -> str:
 
 
 def test_every_setting_is_on_the_page_and_no_other() -> None:
-    aliases = {"api_key": "ANTHROPIC_API_KEY", "docker_host": "DOCKER_HOST"}
+    aliases = {"api_key": "ANTHROPIC_API_KEY", "docker_host": "DOCKER_HOST", "auth_token": "CLAUDE_CODE_OAUTH_TOKEN"}
     assert settings_named() == {aliases.get(name, f"RUNNER_{name.upper()}") for name in Settings.model_fields}
 
 

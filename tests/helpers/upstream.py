@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -102,12 +103,13 @@ class UpstreamDouble:
     answers: list[Answer]
     seen: list[Seen] = field(default_factory=list)
     url: str = ""
+    tls: ssl.SSLContext | None = None
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[UpstreamDouble]:
         """Serve on a free loopback port of this event loop."""
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
+        self.url = f"http{'s' if self.tls else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         try:
             yield self
         finally:

@@ -162,7 +162,7 @@ def test_an_encoded_answer_is_not_unpacked() -> None:
     assert "an encoding nobody asked for" in error.brief
 
 
-def test_the_environment_of_the_supervisor_has_no_say_in_where_requests_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_of_the_environment_stands_before_an_upstream_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)

@@ -118,12 +118,14 @@ def test_anthropic_needs_a_key() -> None:
     with pytest.raises(SettingsError, match="there is no key"):
         make_upstream("anthropic", key=None)
     assert isinstance(make_upstream("anthropic", key="secret")("any"), HttpUpstream)
+    assert isinstance(make_upstream("anthropic", key=None, token="secret")("any"), HttpUpstream)
 
 
 @pytest.mark.parametrize("url", ["http://example.org", "http://10.0.0.1:8000", "http://localhost.example.org"])
-def test_a_key_is_never_sent_in_the_clear_to_another_machine(url: str) -> None:
+@pytest.mark.parametrize("kind", ["key", "token"])
+def test_a_key_is_never_sent_in_the_clear_to_another_machine(url: str, kind: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        make_upstream(url, key="secret")
+        make_upstream(url, **{"key": None, kind: "secret"})
     assert "plain http to another machine" in caught.value.brief
     assert "secret" not in caught.value.diagnostics()
 

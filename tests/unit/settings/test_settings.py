@@ -15,7 +15,15 @@ from runner.settings import config_file, control_socket, default_state_dir, load
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("STATE_DIR", "DATABASE_URL", "MODEL", "KEY_FILE", "RUNTIME", "MAX_POLICY", "APPROVERS", "LOG_LEVEL"):
         monkeypatch.delenv(f"RUNNER_{name}", raising=False)
-    for name in ("ANTHROPIC_API_KEY", "DOCKER_HOST", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"):
+    for name in (
+        "ANTHROPIC_API_KEY",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "ANTHROPIC_AUTH_TOKEN",
+        "DOCKER_HOST",
+        "XDG_STATE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_RUNTIME_DIR",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
@@ -116,6 +124,19 @@ def test_the_key_comes_from_the_environment_or_a_private_file(home: Path, monkey
     assert found is not None
     assert found.get_secret_value() == "sk-env"
     assert "sk-env" not in f"{settings!r} {settings.model_dump_json()}"
+
+
+@pytest.mark.parametrize("name", ["CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN"])
+def test_a_token_stands_in_for_a_key_and_is_as_secret(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Sdk.md §6; with a key there is no doubt which of the two is used."""
+    monkeypatch.setenv(name, "sk-ant-oat-1")
+    settings = load_settings()
+    found = settings.read_token()
+    assert found is not None
+    assert (found.get_secret_value(), settings.read_key()) == ("sk-ant-oat-1", None)
+    assert "sk-ant-oat" not in f"{settings!r} {settings.model_dump_json()}"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-env")
+    assert load_settings().read_token() is None
 
 
 def test_two_state_directories_never_share_a_socket(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
