@@ -42,8 +42,11 @@ def container_of(supervisor: SupervisorProcess, run: str) -> str:
 def test_a_waiting_container_serves_the_next_run_once_with_files_as_they_are_then_and_kill_9_leaves_none(
     supervisor: SupervisorProcess,
 ) -> None:
-    """M8, M12, invariant 6: a real CLI takes up its conversation after the pause; ids never repeat; nothing outlives a kill."""
-    supervisor.environment["RUNNER_POOL__SIZE"] = "1"
+    """M8, M12, invariant 6: a real CLI takes up its conversation after the pause; ids never repeat; nothing outlives a kill.
+
+    The kill comes when a container is claimed and not yet let go on: it is gone, and its run goes on in another one.
+    """
+    supervisor.environment |= {"RUNNER_POOL__SIZE": "1", "RUNNER_FAILPOINT": "pool.claim:after:2"}
     (supervisor.cwd / "in.txt").write_text("BEFORE\n")
     supervisor.script([use("Read", file_path="/workspace/in.txt")], [text("done")])
     supervisor.start()
@@ -55,10 +58,16 @@ def test_a_waiting_container_serves_the_next_run_once_with_files_as_they_are_the
     assert container_of(supervisor, run) == first
     second = waiting(supervisor, other_than=first)
     assert len({cold, first, second}) == 3
-    supervisor.kill()
+    claimed = supervisor.send()
+    assert supervisor.process is not None
+    supervisor.process.wait(60)
     assert supervisor.containers() == [second]
+    del supervisor.environment["RUNNER_FAILPOINT"]
     supervisor.start()
     assert second not in supervisor.containers()
+    shown = supervisor.until(claimed, "replied", "failed")
+    assert (shown["state"], shown["reply"]) == ("replied", "done"), (shown, supervisor.log)
+    assert [one["container"] == second for one in shown["segments"]] == [True, False]
 
 
 def test_a_supervisor_that_was_stopped_past_its_lease_removes_its_containers_and_ends(
