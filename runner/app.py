@@ -48,6 +48,7 @@ from runner.supervisor.lock import hold
 from runner.supervisor.measures import approvers, budgets_of, room_of, sizes_of
 from runner.supervisor.pool import Pool
 from runner.supervisor.recovery import Recovery
+from runner.supervisor.replies import Replies
 from runner.supervisor.segment import Conductor
 from runner.supervisor.service import SupervisorService
 from runner.supervisor.shipped import publish_shipped
@@ -91,8 +92,11 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             dispatch = Dispatch(
                 store.engine, host_limit=settings.host.max_agents, agent_limit=settings.host.max_per_agent, room=room.let_in
             )
-            lanes = Lanes(dispatch)
-            endings = Endings(clock=clock, enqueue=lanes.enqueue)
+            lanes, replies = (
+                Lanes(dispatch),
+                Replies(store=store, changes=changes, clock=clock, ids=ids, max_policy=settings.max_policy),
+            )
+            endings = Endings(clock=clock, enqueue=lanes.enqueue, answered=replies.answered)
             effects = Effects(
                 Parts(store=store, live=live, changes=changes, contexts=contexts, clock=clock, enqueue=lanes.enqueue)
             )
@@ -130,6 +134,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     clock=clock,
                     ids=ids,
                     enqueue=lanes.enqueue,
+                    replies=replies,
                     owner=owner,
                     model_kind=settings.model_kind,
                     state_dir=str(settings.state_dir),
@@ -160,7 +165,9 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             await control.start()
             stack.push_async_callback(control.stop)
             await dispatch.start()
-            clockwork = Clockwork(store=store, engine=engine, effects=effects, clock=clock, enqueue=lanes.enqueue)
+            clockwork = Clockwork(
+                store=store, engine=engine, effects=effects, clock=clock, enqueue=lanes.enqueue, also=(replies.expire,)
+            )
             for part in (
                 pool,
                 notifier,
@@ -180,8 +187,7 @@ def upstream_of(settings: Settings) -> UpstreamFactory:
     Raises:
         SettingsError: The key cannot be read.
     """
-    key, token = (secret and secret.get_secret_value() for secret in (settings.read_key(), settings.read_token()))
-    return make_upstream(settings.model, key=key, token=token, patience=Patience(read=settings.model_timeout))
+    return make_upstream(settings.model, **settings.credentials(), patience=Patience(read=settings.model_timeout))
 
 
 def tenancy_of(settings: Settings, store: Store, *, boot: str, clock: Callable[[], float], park: Callable[[], None]) -> Tenancy:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Self, TypedDict
 
 from pydantic import BaseModel, ByteSize, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 _HOUR = r"(?:[01]\d|2[0-3]):[0-5]\d"
+
+
+class Credentials(TypedDict):
+    """Secrets of the model's upstream; at most one is there."""
+
+    key: str | None
+    token: str | None
 
 
 class SignedHook(BaseModel):

@@ -21,7 +21,7 @@ from pydantic_settings.sources import InitSettingsSource
 
 from runner.errors import SettingsError
 from runner.model import Json, JsonObject, Policy
-from runner.setting_tables import DayBudgets, Host, Ingress, ModelPrice, Notify, Pool
+from runner.setting_tables import Credentials, DayBudgets, Host, Ingress, ModelPrice, Notify, Pool
 
 CONTROL_SOCKET = "control.sock"
 
@@ -161,9 +161,12 @@ class Settings(BaseSettings):
             raise SettingsError(f"cannot use RUNNER_KEY_FILE: {self.key_file} is empty", resolution="put the key in it")
         return SecretStr(text)
 
-    def read_token(self) -> SecretStr | None:
-        """The token that goes in the place of a key; None where there is a key."""
-        return self.auth_token if self.read_key() is None else None
+    def credentials(self) -> Credentials:
+        """What the upstream is told: the key, as `read_key` has it, or where there is none the token."""
+        key, token = self.read_key(), self.auth_token
+        if key is not None or token is None:
+            return Credentials(key=None if key is None else key.get_secret_value(), token=None)
+        return Credentials(key=None, token=token.get_secret_value())
 
 
 def load_settings() -> Settings:

@@ -30,6 +30,7 @@ from runner.settings import Settings, private_directory
 from runner.store import Look, look
 from runner.supervisor.health import Container, EngineFacts, Facts, Trouble
 from runner.supervisor.lock import holder
+from runner.supervisor.measures import room_of
 
 _BUSY = (RunState.STARTING, RunState.RUNNING, RunState.HELD)
 #: Seconds for a model upstream on this machine to take a connection.
@@ -58,6 +59,7 @@ async def gather(settings: Settings, engine: Engine, *, owner: str, status: Json
         exists=state_dir.exists(),
         room=_room(_nearest(state_dir)) or 0,
         memory=psutil.virtual_memory().available,
+        short=room_of(settings).short(),
         database=database if isinstance(database, Trouble) else database.state,
         agents=0 if isinstance(database, Trouble) else database.agents,
         users=tuple(sorted((user.pw_uid, user.pw_name) for user in pwd.getpwall() if FIRST_UID <= user.pw_uid <= LAST_UID)),
@@ -100,8 +102,7 @@ def _database(settings: Settings) -> Look | Trouble:
 
 def _model(settings: Settings) -> Trouble | str:
     try:
-        key, token = (secret and secret.get_secret_value() for secret in (settings.read_key(), settings.read_token()))
-        make_upstream(settings.model, key=key, token=token)
+        make_upstream(settings.model, **settings.credentials())
     except RunnerError as error:
         return _trouble(error)
     return _local_upstream(settings.model) or settings.model_kind

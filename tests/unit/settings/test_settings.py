@@ -131,12 +131,10 @@ def test_a_token_stands_in_for_a_key_and_is_as_secret(monkeypatch: pytest.Monkey
     """Sdk.md §6; with a key there is no doubt which of the two is used."""
     monkeypatch.setenv(name, "sk-ant-oat-1")
     settings = load_settings()
-    found = settings.read_token()
-    assert found is not None
-    assert (found.get_secret_value(), settings.read_key()) == ("sk-ant-oat-1", None)
+    assert settings.credentials() == {"key": None, "token": "sk-ant-oat-1"}
     assert "sk-ant-oat" not in f"{settings!r} {settings.model_dump_json()}"
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-env")
-    assert load_settings().read_token() is None
+    assert load_settings().credentials() == {"key": "sk-env", "token": None}
 
 
 def test_two_state_directories_never_share_a_socket(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
