@@ -116,7 +116,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                 boot=tenancy.boot,
                 budgets=budgets_of(settings),
             )
-            pool = Pool(around=around, sizes=sizes_of(settings), room=lambda: room.short() is None)
+            pool = Pool(around=around, sizes=sizes_of(settings), room=lambda: room.short(others=False) is None)
             conductor = Conductor(around, pool=pool)
             notifier = make_notifier(settings.notify, store=store, clock=clock, entropy=secrets.token_bytes)
             service = SupervisorService(
