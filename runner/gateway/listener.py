@@ -57,8 +57,19 @@ class _Protocol(H11Protocol):
             timer.cancel()
         super().connection_lost(exc)
 
+    def send_400_response(self, msg: str) -> None:
+        """End what is malformed: a request under way would find itself answered, which the log has as a fault of ours."""
+        if self._asked:
+            self.transport.abort()
+        else:
+            super().send_400_response(msg)
+
+    @property
+    def _asked(self) -> bool:
+        return cast("object", self.cycle) is not None  # None until a head has come, whatever its annotation says
+
     def _end_unless_asked(self) -> None:
-        if cast("object", self.cycle) is None:  # None until a head has come, whatever its annotation says
+        if not self._asked:
             self.transport.abort()
 
 

@@ -59,6 +59,8 @@ ODD: dict[str, bytes] = {
     "a length and chunks": headed("transfer-encoding: chunked", body=chunked(BODY)),
     "chunks": headed("transfer-encoding: chunked", without="content-length", body=chunked(BODY)),
     "an obscured chunked": headed("transfer-encoding: xchunked", body=chunked(BODY)),
+    "a length, and what is said to be chunks and is none": headed("transfer-encoding: chunked", body=BODY),
+    "a good head, and what is said to be chunks and is none": headed("transfer-encoding: chunked", without="content-length"),
     "a transfer-encoding after a tab": headed("transfer-encoding:\tchunked", without="content-length", body=chunked(BODY)),
     "no length": headed(without="content-length"),
     "a negative length": headed("content-length: -1", without="content-length"),

@@ -159,7 +159,7 @@ def check(sent: Sequence[bytes]) -> None:
     finally:
         logging.getLogger("runner").removeHandler(faults)
         logging.getLogger("asyncio").removeHandler(faults)
-    assert faults.found == []
+    assert faults.found == [], faults.found
     for answer in answers:
         assert answer == b"" or int(answer[9:12]) in STATUSES, answer[:200]
         assert answer.count(b"HTTP/1.1 ") <= 1, "two answers on one connection"
