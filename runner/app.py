@@ -51,7 +51,7 @@ from runner.supervisor.recovery import Recovery
 from runner.supervisor.replies import Replies
 from runner.supervisor.segment import Conductor
 from runner.supervisor.service import SupervisorService
-from runner.supervisor.shipped import publish_shipped
+from runner.supervisor.shipped import furnish
 from runner.supervisor.standing import StandingYes
 from runner.supervisor.steady import SteadyClock, known_time
 from runner.supervisor.surroundings import Surroundings
@@ -141,7 +141,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     per_hour=settings.ingress.per_hour,
                 )
             )
-            await publish_shipped(store, settings.state_dir, now=clock())
+            await furnish(store, settings.state_dir, public_url=settings.ingress.public_url, now=clock())
             await dispatch.open(conductor.conduct)
             stack.push_async_callback(dispatch.close, drain_seconds=0)
             stack.push_async_callback(Drain(conductor=conductor, live=live, effects=effects).finish)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from runner.broker.saying import Spoken, host_of
+from runner.broker.values import CONTENT
 from runner.fence import hidden_counts
 from runner.fence.lookalikes import mixed, passes_for_ascii, scripts
 from runner.fence.skeleton import skeleton
@@ -18,8 +19,6 @@ from runner.policy.catalogue import TOOLS
 #: Characters of one text above which nobody reads every line.
 LARGE = 32 * 1024
 _SHELL = re.compile(r"&&|\|\||\$\(|>>|<\(|[;|&<>`\n]")
-#: Arguments whose text becomes a file's content; what hides in it, `preview` says by comparing.
-_CONTENT = frozenset({"content", "old_string", "new_string", "new_source"})
 _BUILT_IN = {skeleton(name): name for name in TOOLS}
 _NAMED = 60
 
@@ -88,7 +87,8 @@ def _about_texts(arguments: Mapping[str, Json]) -> Iterator[str]:
             continue
         if len(value) > LARGE:
             yield f"{name[:_NAMED]} is large: {len(value)} characters"
-        kinds = hidden_counts(value.replace("\r\n", "\n")) if name not in _CONTENT else {}
+        # What hides in a file's content, `preview` says by comparing.
+        kinds = hidden_counts(value.replace("\r\n", "\n")) if name not in CONTENT else {}
         if kinds:
             yield f"{name[:_NAMED]} holds hidden characters ({_listed(kinds)})"
 

@@ -17,6 +17,8 @@ MAX_OUTCOME_BYTES = 32 * 1024
 MAX_FILE_BYTES = 16 * 1024 * 1024
 #: The tool name of what a person takes back; no profile can list it and no model is offered it.
 UNDO = "Undo"
+#: Arguments whose text becomes a file's content.
+CONTENT = frozenset({"content", "old_string", "new_string", "new_source"})
 
 
 class Folder(Enum):

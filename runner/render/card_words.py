@@ -60,10 +60,9 @@ def warnings(approval: JsonObject, *, now: datetime) -> list[str]:
     found = texts_at(approval, "warnings")
     denied = approval.get("denied_before")
     if isinstance(denied, dict):
-        why = text_at(denied, "reason")
-        found.append(
-            f"a similar call was denied {age(denied.get('at'), now=now)}: {text_at(denied, 'id')}" + (f", {why}" if why else "")
-        )
+        by, why = text_at(denied, "by"), text_at(denied, "reason")
+        when = age(denied.get("at"), now=now) + (f" by {by}" if by else "")
+        found.append(f"a similar call was denied {when}: {text_at(denied, 'id')}" + (f", {why}" if why else ""))
     if not approval.get("preview"):
         found.append("high risk: what it would change could not be worked out")
     return found

@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from runner.broker.cautions import cautions
+from runner.broker.imitations import Known, imitations
 from runner.broker.saying import Spoken, does, target_of
 from runner.digest import parse_call
 from runner.lifecycle import ApprovalState
 from runner.model import WORKSPACE, Json, JsonObject, ToolCall, Verdict
 from runner.policy.catalogue import TOOLS, unknown_tool
-from runner.store import ApprovalRow, CallRow, Connection, calls, grants, lookbacks
+from runner.store import ApprovalRow, CallRow, Connection, calls, contacts, grants, lookbacks, meta
 from runner.store import approvals as rows
 
 #: Seconds for which a denial of a similar call is worth a warning.
@@ -26,6 +28,7 @@ _CLAIMS: Mapping[str, tuple[str, ...]] = MappingProxyType({"Bash": ("description
 _READS = frozenset({"Read", "NotebookRead"})
 #: Whoever decides without a person: their word is no habit of anybody.
 _NOBODY = frozenset({"policy", grants.CHANNEL})
+_OWN_HOST = "own_host"
 
 
 class Habit(NamedTuple):
@@ -34,6 +37,11 @@ class Habit(NamedTuple):
     calls: int
     approved: bool
     differs: tuple[str, ...]
+
+
+def note_host(conn: Connection, public_url: str | None) -> None:
+    """Remember by which name contacts reach this host, so that another that looks like it is noticed."""
+    meta.put(conn, _OWN_HOST, urlsplit(public_url or "").hostname or "")
 
 
 def spoken(row: ApprovalRow) -> Spoken:
@@ -51,9 +59,8 @@ def beside(conn: Connection, row: ApprovalRow) -> JsonObject:
     """The rest of a card."""
     call = spoken(row)
     known = TOOLS.get(row.tool) or unknown_tool(row.tool)
-    earlier = tuple(
-        one for one in lookbacks.decided(conn, agent=row.agent, tool=row.tool, before=row.opened) if _by_a_person(one)
-    )
+    found = lookbacks.decided(conn, agent=row.agent, tool=row.tool, before=row.opened)
+    earlier = tuple(one for one in found if _by_a_person(one) and _was_decided_before(one, row))
     whole = calls.of_run(conn, row.run)
     return {
         "does": does(call),
@@ -61,7 +68,7 @@ def beside(conn: Connection, row: ApprovalRow) -> JsonObject:
         "claims": [*_CLAIMS.get(row.tool, ())],
         "class": known.tool_class.value,
         "egress": known.egress,
-        "warnings": [*dict.fromkeys((*row.effective.warnings, *cautions(call)))],
+        "warnings": [*dict.fromkeys((*row.effective.warnings, *cautions(call), *imitations(call, _known(conn))))],
         "turn": _turn([one for one in whole if one.turn == row.turn], rows.list(conn, run=row.run, turn=row.turn)),
         "read": _read(whole),
         "alike": _habit_view(habit(row, earlier)),
@@ -105,6 +112,10 @@ def similar_denied(row: ApprovalRow, earlier: Sequence[ApprovalRow]) -> Approval
     return None
 
 
+def _known(conn: Connection) -> Known:
+    return Known(petnames=tuple(one.petname for one in contacts.all(conn)), host=meta.get(conn, _OWN_HOST) or "")
+
+
 def _facts(row: ApprovalRow) -> Mapping[str, Json]:
     """What a person would compare: each argument, a path as folder and name, and what stood there."""
     call = spoken(row)
@@ -128,7 +139,11 @@ def _habit_view(found: Habit | None) -> JsonObject | None:
 
 def _denied(row: ApprovalRow, earlier: Sequence[ApprovalRow]) -> JsonObject | None:
     found = similar_denied(row, earlier)
-    return None if found is None else {"id": found.id, "at": found.decided_at, "reason": found.decision_reason}
+    if found is None:
+        return None
+    by = found.decided_by
+    who = "" if by is None else by.name or f"uid {by.uid}"
+    return {"id": found.id, "at": found.decided_at, "by": who, "reason": found.decision_reason}
 
 
 def _turn(turn: Sequence[CallRow], queued: Sequence[ApprovalRow]) -> list[Json]:
@@ -172,6 +187,11 @@ def _short(path: PurePosixPath) -> str:
 def _arguments(tool: str, raw: str) -> Mapping[str, Json]:
     call: ToolCall = parse_call(tool, raw)
     return call.input or {}
+
+
+def _was_decided_before(one: ApprovalRow, row: ApprovalRow) -> bool:
+    """What came after a call was decided is no habit that the decision could have followed."""
+    return row.decided_at is None or one.decided_at is None or one.decided_at <= row.decided_at
 
 
 def _by_a_person(row: ApprovalRow) -> bool:

@@ -1,4 +1,4 @@
-"""Publishes the shipped example profiles into a state directory that has never been used."""
+"""What a supervisor puts into its database as it starts: this host's name, and once the shipped example profiles."""
 
 from __future__ import annotations
 
@@ -11,10 +11,22 @@ from runner.profiles import load
 from runner.resources import profiles_dir
 from runner.store import Connection, Store, meta
 from runner.supervisor.agents import publish
+from runner.supervisor.beside import note_host
 
 #: Beside the database: examples an operator may change and publish again.
 FOLDER = "agents"
 _DONE = "shipped_profiles"
+
+
+async def furnish(store: Store, state_dir: Path, *, public_url: str | None, now: float) -> None:
+    """Note by which name contacts reach this host, and publish the examples where that was never done.
+
+    Raises:
+        ProfileError: A shipped profile is wrong.
+        StoreError: It cannot be stored.
+    """
+    await store.call(note_host, public_url)
+    await publish_shipped(store, state_dir, now=now)
 
 
 async def publish_shipped(store: Store, state_dir: Path, *, now: float) -> None:

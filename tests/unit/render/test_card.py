@@ -94,6 +94,8 @@ def test_a_similar_call_that_was_denied_is_warned_of_with_its_age() -> None:
     """V6: you denied a similar call 40 s ago; and the quiet control."""
     lines = card(denied_before={"id": "a_2", "at": 1_800_000_000.0, "reason": "not here"})
     assert "  warning  a similar call was denied 40 s ago: a_2, not here" in lines
+    lines = card(denied_before={"id": "a_2", "at": 1_800_000_000.0, "by": "ben", "reason": ""})
+    assert "  warning  a similar call was denied 40 s ago by ben: a_2" in lines
     assert not [line for line in card() if line.startswith("  warning")]
 
 

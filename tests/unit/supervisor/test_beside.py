@@ -8,13 +8,17 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from runner.approvals import deny
+from runner.fence.skeleton import skeleton
 from runner.lifecycle import ApprovalState
-from runner.model import OWNER, ApprovalId, CallId, Digest, ResolvedPath, RunId
+from runner.model import OWNER, ApprovalId, CallId, Digest, ResolvedPath, RunId, SenderKind
 from runner.policy.precedence import TABLE
 from runner.render import Sheet, show_card
-from runner.store import ApprovalRow, Approver
+from runner.store import ApprovalRow, Approver, contacts
+from runner.store import approvals as rows
+from runner.store.contacts import ContactRow
 from runner.supervisor import queries
-from runner.supervisor.beside import Habit, beside, habit, similar_denied
+from runner.supervisor.beside import Habit, beside, habit, note_host, similar_denied
 from tests.unit.supervisor.world import World, a_turn, play, read, write
 
 BEN = Approver(uid=1001, channel="cli", name="ben")
@@ -143,5 +147,53 @@ def test_the_card_names_what_the_run_has_read_and_how_calls_like_it_were_decided
             view = queries.whole_approval(conn, waiting.id)
         assert view["alike"] == {"count": 1, "approved": True, "differs": ["name", "content"]}
         assert view["read"] == {"files": [], "searches": 0}
+
+    play(tmp_path, scene)
+
+
+def test_a_contact_and_the_hosts_own_name_are_known_to_every_card(tmp_path: Path) -> None:
+    """V6: a lookalike of a known contact, and of the name by which contacts reach this host."""
+
+    async def scene(world: World) -> None:
+        mina = ContactRow(
+            petname="mina",
+            skeleton=skeleton("mina"),
+            kind=SenderKind.CONTACT,
+            key="k",
+            fingerprint="k7m2-9xqd-4w3z-p8hn",
+            verified=True,
+            created=1.0,
+        )
+        with world.store.begin() as conn:
+            contacts.insert(conn, mina, who=BEN)
+            note_host(conn, "https://desk.example:8443")
+        row = world.a_running()
+        await world.desk(row).take_turn(a_turn(write("rnina/desk.examp1e.md", "A\n"), write("mina/desk.example.md", "A\n")))
+        odd, plain = world.approvals(row.id)
+        with world.store.reading() as conn:
+            assert beside(conn, odd)["warnings"] == [
+                "the path names rnina, which looks like your contact mina and is written otherwise",
+                "the path names desk.examp1e, which looks like your own desk.example and is another",
+            ]
+            assert beside(conn, plain)["warnings"] == []
+
+    play(tmp_path, scene)
+
+
+def test_what_was_decided_later_is_no_habit_and_a_no_says_whose_it_is(tmp_path: Path) -> None:
+    """V6: a card that is looked at after its decision says what there was to know then."""
+
+    async def scene(world: World) -> None:
+        row = world.a_running()
+        await world.desk(row).take_turn(a_turn(write("a.txt", "A\n"), write("b.txt", "A\n"), write("c.txt", "A\n")))
+        first, second, third = world.approvals(row.id)
+        await world.approve(second)
+        world.now += 5
+        with world.store.begin() as conn:
+            deny(conn, first.id, who=BEN, reason="no", now=world.now)
+        with world.store.reading() as conn:
+            assert beside(conn, rows.get(conn, second.id))["alike"] is None
+            found = beside(conn, rows.get(conn, third.id))
+        assert found["denied_before"] == {"id": first.id, "at": world.now, "by": "ben", "reason": "no"}
 
     play(tmp_path, scene)
