@@ -12,6 +12,8 @@ from typing import Protocol
 from runner.sandbox.box import Disposer, dispose
 from runner.sandbox.launch import BOOT_LABEL, STATE_LABEL
 
+_STOPPED = ("exited", "dead")
+
 
 class Finder(Disposer, Protocol):
     """What finding needs of the engine."""
@@ -38,6 +40,16 @@ async def left(engine: Finder, *, owner: str, boot: str) -> frozenset[str]:
     """
     every = frozenset(await engine.find({STATE_LABEL: owner}))
     return every - await ours(engine, owner=owner, boot=boot) if every else every
+
+
+async def stopped(engine: Finder, these: frozenset[str]) -> frozenset[str]:
+    """Those that have run and run no longer: whoever started them has no use for them.
+
+    Raises:
+        SandboxError: The engine does not say.
+    """
+    found = {one: await engine.inspect(one) for one in sorted(these)}
+    return frozenset(one for one, described in found.items() if described and described["State"].get("Status") in _STOPPED)
 
 
 async def remove(engine: Finder, these: frozenset[str], *, owner: str) -> frozenset[str]:

@@ -21,10 +21,10 @@ from runner.supervisor.surroundings import Surroundings
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks: until one was answered, and after that.
-SOON, EVERY = 5.0, 60.0
-#: Seconds after which a container of ours that nobody has is left over: longer than any start may take.
-STRANGE = 300.0
+#: Seconds between two looks: until one was answered and while there is a container that nobody has, and after that.
+SOON, EVERY = 5.0, 20.0
+#: Seconds after which a container of ours that nobody has is left over: longer than any start may take; for a stopped one, less.
+STRANGE, STOPPED = 300.0, 4.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,17 +65,19 @@ class Sweep:
         return gone
 
     async def _forgotten(self) -> frozenset[str]:
-        """Containers of this boot that have been nobody's for long: one whose removal failed."""
+        """Containers of this boot that have been nobody's for long: one whose removal failed, as while the engine was away."""
         made = await reaping.ours(self.around.engine, owner=self.around.owner, boot=self.around.boot)
         had = await self.around.store.query(_had) | self.pool.ids
         now = self.now()
         self._strange = {one: self._strange.get(one, now) for one in made - had}
-        return frozenset(one for one, since in self._strange.items() if now - since >= STRANGE)
+        for_long = {one: now - since for one, since in self._strange.items()}
+        stopped = await reaping.stopped(self.around.engine, frozenset(one for one, age in for_long.items() if age >= STOPPED))
+        return stopped | {one for one, age in for_long.items() if age >= STRANGE}
 
     async def _run(self) -> None:
         answered = False
         while True:
-            await asyncio.sleep(EVERY if answered else SOON)
+            await asyncio.sleep(EVERY if answered and not self._strange else SOON)
             try:
                 await self.look()
                 answered = True

@@ -10,7 +10,7 @@ import pytest
 from runner.errors import SandboxUnavailableError
 from runner.lifecycle import RunState
 from runner.sandbox.launch import BOOT_LABEL, STATE_LABEL
-from runner.supervisor.sweep import STRANGE, Sweep
+from runner.supervisor.sweep import STOPPED, STRANGE, Sweep
 from tests.unit.supervisor.conducting import OWNER
 from tests.unit.supervisor.waiting import Pooled
 from tests.unit.supervisor.world import World, play
@@ -27,7 +27,7 @@ def swept(tmp_path: Path, story: Callable[[Pooled, Sweep, Callable[[str, str], A
 
         async def a_container(owner: str, boot: str) -> str:
             labels = {STATE_LABEL: owner} | ({BOOT_LABEL: boot} if boot else {})
-            return await pooled.stage.engine.create({"Labels": labels})
+            return await pooled.stage.engine.create({"Image": "any", "Labels": labels, "HostConfig": {"Mounts": []}})
 
         await story(pooled, sweep, a_container)
         await pooled.stage.drain.finish()
@@ -83,5 +83,21 @@ def test_a_container_of_this_boot_that_nobody_has_for_long_is_left_over_too(tmp_
         assert await sweep.look() == frozenset()
         pooled.clock.now += 2
         assert await sweep.look() == {stuck}
+
+    swept(tmp_path, story)
+
+
+def test_a_container_that_stopped_while_the_engine_was_away_goes_soon_after_nobody_has_it(tmp_path: Path) -> None:
+    """Case 102: its removal failed with the engine; it cannot be one that is starting."""
+
+    async def story(pooled: Pooled, sweep: Sweep, a_container: Callable[[str, str], Awaitable[str]]) -> None:
+        stopped, created = await a_container(OWNER, BOOT), await a_container(OWNER, BOOT)
+        await pooled.stage.engine.start(stopped)
+        await pooled.stage.engine.kill(stopped)
+        assert await sweep.look() == frozenset()
+        pooled.clock.now += STOPPED
+        assert await sweep.look() == {stopped}
+        assert set(pooled.stage.engine.containers) == {created}
+        await pooled.stage.engine.remove(created)
 
     swept(tmp_path, story)
