@@ -14,13 +14,14 @@ import pytest
 from runner.captures import to_json as capture_to_json
 from runner.errors import SandboxError
 from runner.lifecycle import RunState
-from runner.model import Capture
+from runner.model import Capture, Sender, SenderKind
 from runner.settings import load_settings
 from runner.store import VerdictRow, audit, profiles, segments, verdicts
+from runner.supervisor.endings import End, Ending
 from runner.supervisor.measures import sizes_of
 from runner.supervisor.pool import LATELY
 from tests.unit.supervisor.waiting import Pooled, hasty, polite
-from tests.unit.supervisor.world import ANNA, World, play, settled
+from tests.unit.supervisor.world import ANNA, World, a_turn, play, settled, write
 
 SOON = 10.0
 
@@ -83,6 +84,45 @@ def test_a_waiting_container_has_seen_nothing_and_is_brought_up_to_date_before_i
         held.set()
         await pooled.stage.reaches(row, RunState.RUNNING)
         await pooled.stage.drain.finish()
+
+    play(tmp_path, scene)
+
+
+def test_a_contacts_run_may_take_one_and_is_strict_in_it(tmp_path: Path) -> None:
+    """Invariant 10, M12: it is fresh, and has seen nothing of anybody's."""
+
+    async def scene(world: World) -> None:
+        pooled = Pooled(world)
+        row = world.a_run(sender=Sender(kind=SenderKind.CONTACT, petname="maria", fingerprint="abcd-1234-5678-9abc"))
+        (warm,) = await pooled.fill()
+        pooled.stage.conduct(row)
+        await pooled.stage.reaches(row, RunState.RUNNING)
+        assert container_of(world, row) == warm.box.container_id
+        assert world.run(row.id).strict
+        await pooled.stage.drain.finish()
+
+    play(tmp_path, scene)
+
+
+def test_a_resumed_run_never_gets_one(tmp_path: Path) -> None:
+    """M12: it goes on from its transcript, in a container that was started for that."""
+
+    async def scene(world: World) -> None:
+        pooled = Pooled(world)
+        row = world.a_running()
+        await world.desk(row).take_turn(a_turn(write("a.txt")))
+        await world.end(row, End(ending=Ending.PARK, reason="waits"))
+        (warm,) = await pooled.fill()
+        await world.deny(world.approvals(row.id)[0])
+        resumed = world.run(row.id)
+        assert (resumed.state, resumed.segment) == (RunState.QUEUED, 1)
+        pooled.stage.conduct(resumed)
+        await pooled.stage.reaches(resumed, RunState.RUNNING)
+        assert container_of(world, resumed) not in {None, warm.box.container_id}
+        assert pooled.pool.ready == 1
+        await pooled.stage.drain.finish()
+        await pooled.pool.start()()
+        assert pooled.stage.left() == (0, [])
 
     play(tmp_path, scene)
 
