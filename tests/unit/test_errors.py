@@ -35,6 +35,7 @@ CONTRACT = {
     "expired": (5, 410),
     "digest_mismatch": (6, 412),
     "not_allowed": (7, 403),
+    "credential_needed": (7, 403),
     "paused": (8, 423),
     "store": (9, 503),
     "unavailable": (9, 503),

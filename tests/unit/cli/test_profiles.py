@@ -26,7 +26,9 @@ tools = ["Read"]
 
 def a_file(folder: Path, *, cwd: Path | None = None, more: str = "") -> str:
     path = folder / "tester.toml"
-    path.write_text(GOOD.format(cwd=cwd or folder, more=more))
+    own = folder / "own"
+    own.mkdir(exist_ok=True)
+    path.write_text(GOOD.format(cwd=cwd or own, more=more))
     return str(path)
 
 
