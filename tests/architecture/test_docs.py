@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,15 @@ def rows(text: str, heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
 
 
+@cache
+def known_tests() -> frozenset[str]:
+    """Names of all tests."""
+    return frozenset(test.rpartition("::")[2] for test in every_test())
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_test_a_page_names_exists(page: Path) -> None:
-    known = {test.rpartition("::")[2] for test in every_test()}
-    assert set(named_tests(page.read_text(encoding="utf-8"))) - known == set()
+    assert set(named_tests(page.read_text(encoding="utf-8"))) - known_tests() == set()
 
 
 def test_every_invariant_has_a_line_with_a_test() -> None:
@@ -124,9 +130,15 @@ def commands_in(text: str) -> list[list[str]]:
     return [line.partition("  ")[0].split() for line in lines]
 
 
+@cache
+def command_line() -> object:
+    """All commands, put together once."""
+    return typer.main.get_command(make_app())
+
+
 def unknown_to_the_command_line(words: list[str]) -> list[str]:
     """Verbs and options of a call that `runner` does not have."""
-    command: object = typer.main.get_command(make_app())
+    command: object = command_line()
     while words and (verb := getattr(command, "commands", {}).get(words[0])):
         command, words = verb, words[1:]
     if hasattr(command, "commands") and not getattr(command, "invoke_without_command", False):
