@@ -78,6 +78,7 @@ class SupervisorProcess:
         own = {"RUNNER_STATE_DIR": str(self.state), "RUNNER_MODEL": f"scripted:{self.script_file}"}
         own["RUNNER_TRIPWIRES"] = "off"  # the tests may be run from within an agent's shell
         own["RUNNER_POOL__SIZE"] = "0"  # tests of it say so: others count containers
+        own["RUNNER_HOST__MAX_LOAD"] = "1000"  # the machine that tests is as busy as it is
         return keep | own | self.environment
 
     @property
@@ -94,17 +95,21 @@ class SupervisorProcess:
         """What the model says, turn by turn; takes effect at the next start."""
         self.script_file.write_text(json.dumps(list(turns)))
 
-    def start(self) -> None:
-        """Start and wait until it is ready."""
-        said = len(self.log)
+    def spawn(self) -> subprocess.Popen[bytes]:
+        """The supervisor's process."""
         with self.log_file.open("ab") as log:
-            self.process = subprocess.Popen(
+            return subprocess.Popen(
                 [*self.within, sys.executable, "-m", *self.command],
                 env=self.variables,
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
             )
+
+    def start(self) -> None:
+        """Start and wait until it is ready."""
+        said = len(self.log)
+        self.process = self.spawn()
         process = self.process
 
         def ready() -> bool | None:
