@@ -11,6 +11,7 @@ from runner.api.access import Access
 from runner.api.agent_routes import AGENT_ROUTES
 from runner.api.ask import Ask
 from runner.api.contact_routes import CONTACT_ROUTES
+from runner.api.forward_routes import FORWARD_ROUTES
 from runner.api.grant_routes import GRANT_ROUTES
 from runner.api.publishing import publishable
 from runner.api.record_routes import RECORD_ROUTES
@@ -173,6 +174,7 @@ ROUTES: tuple[Route, ...] = (
     Route(method="POST", path="/v1/pause", access=Access.OPERATE, handler=_pause, cap=SMALL),
     Route(method="POST", path="/v1/resume", access=Access.OPERATE, handler=_go_on, cap=SMALL, releases=True),
     *AGENT_ROUTES,
+    *FORWARD_ROUTES,
     *GRANT_ROUTES,
     *CONTACT_ROUTES,
     *RECORD_ROUTES,

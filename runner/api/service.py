@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from runner.api.contact_service import Captures, Contacts
+from runner.api.forward_service import Forwarding
 from runner.api.grant_service import Grants
 from runner.api.record_service import Notices, Statistics
 from runner.api.reply_service import Replies
@@ -160,6 +161,11 @@ class Service(Protocol):
     @property
     def captures(self) -> Captures:
         """Captures before any agent sees them."""
+        ...
+
+    @property
+    def forwarding(self) -> Forwarding:
+        """Handing captures on."""
         ...
 
     @property

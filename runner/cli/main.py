@@ -35,6 +35,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "send": ("send",),
     "get": ("get",),
     "waiting": ("captures", "accept", "start", "dismiss"),
+    "forward": ("forward",),
     "contact": ("contact",),
     "runs": ("runs", "run", "stop"),
     "watch": ("watch",),

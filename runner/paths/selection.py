@@ -7,7 +7,7 @@ nothing beneath a hidden directory comes back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import Enum
 from functools import lru_cache
 
@@ -30,17 +30,20 @@ class Selection:
             starts with the list's name.
     """
 
-    def __init__(self, *, read: Sequence[str], hide: Sequence[str]) -> None:
+    def __init__(
+        self, *, read: Sequence[str], hide: Sequence[str], without: Collection[tuple[str, ...]] = frozenset()
+    ) -> None:
         # `read` is plain last-match-wins, so that `!vault/` takes back all of vault; of `hide`, git's own reading, which
         # lets fewer files back in.
         self._read = _compiled("read", read, lambda patterns: PathSpec.from_lines("gitignore", patterns))
         self._hide = _compiled("hide", hide, GitIgnoreSpec.from_lines)
+        self._without = frozenset(without)  #: single entries that are hidden besides, exactly as spelled
 
     def hides(self, parts: tuple[str, ...], *, directory: bool) -> bool:
         """Whether the name itself is hidden, whatever its case; a hidden directory is never entered."""
         name = "/".join(parts) + ("/" if directory else "")
         exact, folded = self._hide
-        return exact.match_file(name) or folded.match_file(name.casefold())
+        return parts in self._without or exact.match_file(name) or folded.match_file(name.casefold())
 
     def reads(self, parts: tuple[str, ...], *, directory: bool = False) -> bool:
         """Whether a name is selected, both as spelled and with case folded, so that `!*.key` also leaves `X.KEY` out."""

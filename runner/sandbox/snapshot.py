@@ -7,7 +7,7 @@ host's socket, wrote to a FIFO, read a hard link and wrote into a submount (case
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from runner.errors import SnapshotError
@@ -30,6 +30,7 @@ def take_snapshot(  # noqa: PLR0913 - the profile's own fields, kept apart on pu
     max_bytes: int,
     max_files: int,
     allow_hard_links: bool,
+    without: Collection[tuple[str, ...]] = (),
 ) -> SnapshotReport:
     """Copy what `read` selects and `hide` does not hide.
 
@@ -43,13 +44,14 @@ def take_snapshot(  # noqa: PLR0913 - the profile's own fields, kept apart on pu
         max_bytes: Cap on bytes really copied.
         max_files: Cap on files, links and directories made.
         allow_hard_links: Copy files that have another name too (case 29).
+        without: Entries that are left out besides, by their names beneath `source`.
 
     Raises:
         SnapshotError: A pattern means nothing; the directory is missing, is no place for an agent, or is over a cap; the disk
             is full.
     """
     try:
-        selection = Selection(read=read, hide=hide)
+        selection = Selection(read=read, hide=hide, without=without)
     except ValueError as error:
         raise SnapshotError(
             f"cannot use the patterns of {error}", resolution="write them as in a .gitignore file, one pattern an item"

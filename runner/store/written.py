@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, RowMapping, or_, select
 
-from runner.model import ApprovalId, Digest, RunId, Sender
+from runner.lifecycle import ApprovalState
+from runner.model import ApprovalId, Digest, RunId, Sender, SenderKind
 from runner.policy.catalogue import TOOLS
-from runner.store import codec, taints
+from runner.store import codec, schema, taints
 from runner.store.rows import ApprovalRow
 from runner.store.schema_taint import written
 
@@ -56,6 +57,30 @@ def beneath(conn: Connection, agent: str, path: str, *, limit: int) -> tuple[Wri
     here = or_(table.path == path, table.path.startswith(f"{path}/", autoescape=True))
     query = select(written).where(table.agent == agent, here).order_by(table.at.desc()).limit(limit)
     return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
+
+
+def of_others(conn: Connection, agent: str, sender: Sender) -> tuple[WrittenRow, ...]:
+    """What effects of somebody else's runs left in an agent's directory: neither the owner's nor this sender's (invariant 10).
+
+    What the owner, or this very sender, wrote there with the same bytes is theirs too.
+    """
+    table = written.c
+    rows = [codec.read(_row, found) for found in conn.execute(select(written).where(table.agent == agent)).mappings()]
+    mine = {(row.path, row.post_image) for row in rows if _is_of(row.sender, sender)}
+    return tuple(row for row in rows if (row.path, row.post_image) not in mine)
+
+
+def folders_of_others(conn: Connection, agent: str, sender: Sender) -> tuple[str, ...]:
+    """Folders that such effects made."""
+    table = schema.approvals.c
+    done = (table.agent == agent, table.tool == "CreateFolder", table.state == ApprovalState.DONE.value)
+    query = select(table.paths, table.sender_kind, table.sender_petname, table.sender_fingerprint).where(*done)
+    found = [(codec.load_paths(row["paths"]), codec.load_sender(row)) for row in conn.execute(query).mappings()]
+    return tuple(str(path.resolved) for paths, whose in found if not _is_of(whose, sender) for path in paths)
+
+
+def _is_of(whose: Sender, sender: Sender) -> bool:
+    return whose.kind is SenderKind.OWNER or whose.fingerprint == sender.fingerprint
 
 
 def _left(conn: Connection, path: str, *, agent: str, digest: Digest | None) -> WrittenRow | None:

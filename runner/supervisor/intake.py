@@ -12,12 +12,24 @@ from runner.approvals import Approver
 from runner.captures import from_json as capture_from_json
 from runner.captures import to_json as capture_to_json
 from runner.errors import AlreadyDecidedError, NotAllowedError
-from runner.fence import compose
+from runner.fence import Forward, compose
 from runner.lifecycle import CaptureEvent, CaptureState
 from runner.model import Attempt, Capture, CaptureId, JsonObject, Profile, Sender, SenderKind
 from runner.policy.taint import of_capture
 from runner.profiles import from_json as profile_from_json
-from runner.store import CaptureRow, Connection, ProfileRow, RunRow, captures, contacts, pausing, profiles, runs, taints
+from runner.store import (
+    CaptureRow,
+    Connection,
+    ProfileRow,
+    RunRow,
+    captures,
+    contacts,
+    forwards,
+    pausing,
+    profiles,
+    runs,
+    taints,
+)
 from runner.supervisor import concealed
 from runner.supervisor.ids import Ids
 from runner.supervisor.progress import Clock, Enqueue
@@ -93,7 +105,7 @@ class Intake:
         row = self._waiting(conn, ref, CaptureState.STORED, "start")
         stored = profiles.current(conn, row.agent)
         _listing(stored, row.sender)
-        return self._deliver(conn, row, capture_from_json(row.text), stored)
+        return self.deliver(conn, row, capture_from_json(row.text), stored)
 
     def dismiss(self, conn: Connection, ref: str, *, by: Approver) -> Taken:
         """Let a stub or a stored capture never have a run.
@@ -128,17 +140,23 @@ class Intake:
         self, conn: Connection, row: CaptureRow, capture: Capture, stored: ProfileRow, *, stored_already: bool = False
     ) -> Taken:
         if parsed(stored).wake:
-            return self._deliver(conn, row, capture, stored)
+            return self.deliver(conn, row, capture, stored)
         if not stored_already:
             captures.move(conn, row.id, CaptureEvent.STORE, now=self.clock())
         return Taken(capture=row.id, state=CaptureState.STORED)
 
-    def _deliver(self, conn: Connection, row: CaptureRow, capture: Capture, stored: ProfileRow) -> Taken:  # noqa: PLR0917
+    def deliver(self, conn: Connection, row: CaptureRow, capture: Capture, stored: ProfileRow) -> Taken:  # noqa: PLR0917
         """The one place where a capture gets its run; its state keeps it from getting a second (R36)."""
         now, sender, profile = self.clock(), row.sender, parsed(stored)
         if captures.move(conn, row.id, CaptureEvent.DELIVER, now=now) is None:
             raise AlreadyDecidedError(f"cannot deliver {row.id}: it has its run already")
-        prompt = compose(capture, sender, draw=self.ids.nonce, standing=standing_of(profile, sender))
+        prompt = compose(
+            capture,
+            sender,
+            draw=self.ids.nonce,
+            standing=standing_of(profile, sender),
+            forwarded=handed_on(conn, row.id),
+        )
         run = runs.insert(
             conn,
             RunRow(
@@ -158,6 +176,12 @@ class Intake:
         taints.add(conn, run.id, of_capture(capture, sender, id=run.capture), now=now)
         self.enqueue(conn, Attempt(run.id, 0, 0), agent=run.agent)
         return Taken(capture=row.id, state=CaptureState.DELIVERED, run=run)
+
+
+def handed_on(conn: Connection, capture: CaptureId) -> Forward | None:
+    """How the owner handed a capture on; None for one that was sent."""
+    found = forwards.of_capture(conn, capture)
+    return None if found is None else Forward(note=found.note, hops=found.hops)
 
 
 def admits(profile: Profile, sender: Sender) -> bool:

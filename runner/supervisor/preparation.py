@@ -20,8 +20,9 @@ from runner.profiles import from_json as profile_from_json
 from runner.sandbox.engine import ImageInfo
 from runner.sandbox.snapshot import take_snapshot
 from runner.store import Connection, RunRow, captures, choices, profiles
+from runner.supervisor.apart import NOTHING, Apart, of_others
 from runner.supervisor.definitions import known
-from runner.supervisor.intake import standing_of
+from runner.supervisor.intake import handed_on, standing_of
 from runner.supervisor.resume import NUDGE, Restored
 
 _log = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class Facts:
     uid: int
     prompt: Prompt
     blocked: frozenset[str] = frozenset()  #: tools that are not offered, though the profile has them (C10)
+    apart: Apart = NOTHING  #: what of others lies in the directory and is not for this run (invariant 10)
 
     @property
     def offered(self) -> Profile:
@@ -69,8 +71,15 @@ def read_facts(conn: Connection, attempt: Attempt, run: RunRow) -> Facts:
         run=run,
         profile=profile,
         uid=stored.uid,
-        prompt=compose(capture, run.sender, nonce=run.nonce, standing=standing_of(profile, run.sender)),
+        prompt=compose(
+            capture,
+            run.sender,
+            nonce=run.nonce,
+            standing=standing_of(profile, run.sender),
+            forwarded=handed_on(conn, run.capture),
+        ),
         blocked=choices.of_agent(conn, run.agent).blocked,
+        apart=of_others(conn, run),
     )
 
 
@@ -110,6 +119,7 @@ def copy_in(folder: Path, facts: Facts) -> None:
     """
     profile = facts.profile
     _check_uid(facts.uid, profile.cwd)
+    without = facts.apart.files_in(profile.cwd)
     take_snapshot(
         profile.cwd,
         folder / "snapshot",
@@ -118,7 +128,9 @@ def copy_in(folder: Path, facts: Facts) -> None:
         max_bytes=profile.snapshot.max_bytes,
         max_files=profile.snapshot.max_files,
         allow_hard_links=profile.allow_hard_links,
+        without=without,
     )
+    facts.apart.tidy(folder / "snapshot", without)
 
 
 def clear(folder: Path) -> None:

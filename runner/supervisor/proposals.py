@@ -5,6 +5,7 @@ Synchronous and read-only: the desk runs it in a thread. A plan that cannot work
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,19 @@ from pathlib import Path
 from runner.broker import Impossible, Plan, plan
 from runner.digest import parse_call
 from runner.gateway import Handover, ToolUse
-from runner.model import STRICTNESS, UNDECLARED, Decision, GrantId, Profile, ToolCall, Verdict
+from runner.model import (
+    STRICTNESS,
+    UNDECLARED,
+    WORKSPACE,
+    Decision,
+    GrantId,
+    Profile,
+    ResolvedPath,
+    SenderKind,
+    ToolCall,
+    Verdict,
+)
+from runner.paths import EntryKind
 from runner.policy import PolicyContext, call_key, decide
 from runner.policy.catalogue import profile_name
 from runner.policy.guard import MAX_INPUT_BYTES
@@ -21,6 +34,7 @@ from runner.supervisor.acts import runs_in_container
 #: Rules that refuse what the CLI was never offered.
 NOT_OFFERED = frozenset({"not_declared", "not_available"})
 _NO_SUCH_TOOL = "Refused (not_declared): This agent has no tool of this name. Do not retry this call unchanged."
+_NOT_FOR_YOU = "Refused (not_in_snapshot): Something that is not for this run stands there. Use another path."
 #: A tool's name is the model's text; what is longer is no tool of ours.
 MAX_NAME = 200
 
@@ -95,11 +109,22 @@ def propose(use: ToolUse, profile: Profile, context: PolicyContext, *, cwd: Path
     )
     if decision.verdict is Verdict.DENY or call.input is None or runs_in_container(name):
         return proposal
+    if _stands_unseen(decision.paths, context, cwd):
+        decision = replace(decision, verdict=Verdict.DENY, rank=0, rule="not_in_snapshot", reason=_NOT_FOR_YOU)
+        return replace(proposal, decision=decision)
     planned = plan(name, call.input, paths=decision.paths, cwd=cwd)
     if isinstance(planned, Impossible):
         decision = replace(decision, verdict=Verdict.DENY, rank=0, rule="impossible", reason=planned.reason)
         return replace(proposal, decision=decision)
     return replace(proposal, plan=planned)
+
+
+def _stands_unseen(paths: Sequence[ResolvedPath], context: PolicyContext, cwd: Path) -> bool:
+    """Whether something is at a path that was kept from somebody else's run; a plan over it would tell what it holds."""
+    if context.sender is SenderKind.OWNER:
+        return False
+    named = [path.resolved.relative_to(WORKSPACE).parts for path in paths]
+    return any(context.view.kind(parts) is EntryKind.ABSENT and os.path.lexists(cwd.joinpath(*parts)) for parts in named)
 
 
 def as_strict_as_its_twins(proposal: Proposal, turn: Sequence[Proposal]) -> Proposal:

@@ -25,6 +25,7 @@ from runner.supervisor.agents import Agents, profile_line, publish
 from runner.supervisor.backstage import Backstage
 from runner.supervisor.contacts import Contacts
 from runner.supervisor.endings import End, Ending
+from runner.supervisor.forwarding import Forwarding
 from runner.supervisor.grants import Grants
 from runner.supervisor.intake import Intake
 from runner.supervisor.lanes import Captures
@@ -64,6 +65,7 @@ class SupervisorService:
             changed=self.reception.forget,
         )
         self.replies, self.statistics = on.replies, Statistics(store=on.store)
+        self.forwarding = Forwarding(store=on.store, intake=intake, changes=on.changes)
         self._began = time.monotonic()
 
     async def status(self) -> JsonObject:

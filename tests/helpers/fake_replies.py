@@ -32,6 +32,18 @@ def a_reply(**changes: Json) -> JsonObject:
     return reply | changes
 
 
+class FakeForwarding:
+    """Remembers what it was asked."""
+
+    def __init__(self, asked: list[tuple[str, object]]) -> None:
+        self._asked = asked
+
+    async def forward(self, ref: str, *, to: str, note: str, who: Approver) -> JsonObject:
+        """A run."""
+        self._asked.append(("forward", (ref, to, note)))
+        return {"capture": "c_0123456789abcdef", "run": "r_0123456789abcdef", "of": ref, "via": ["you"]}
+
+
 class FakeReplies:
     """Remembers what it was asked."""
 

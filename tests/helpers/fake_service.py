@@ -24,7 +24,7 @@ from tests.helpers.fake_contacts import FakeCaptures, FakeContacts
 from tests.helpers.fake_grants import GRANT, FakeGrants
 from tests.helpers.fake_queue import FakeQueue
 from tests.helpers.fake_record import FakeNotices, FakeStatistics
-from tests.helpers.fake_replies import FakeReplies
+from tests.helpers.fake_replies import FakeForwarding, FakeReplies
 from tests.helpers.fake_spending import FakeSpending
 from tests.helpers.fake_switch import FakeSwitch
 from tests.helpers.fake_undos import FakeUndos
@@ -152,6 +152,7 @@ class FakeService:
         self.contacts = FakeContacts(self.asked)
         self.captures = FakeCaptures(self.asked)
         self.replies = FakeReplies(self.asked)
+        self.forwarding = FakeForwarding(self.asked)
         self.grants = FakeGrants(self.asked)
         self.notices = FakeNotices(self.asked)
         self.statistics = FakeStatistics(self.asked)

@@ -28,7 +28,7 @@ COMMANDS = {
     "profile check", "profile publish", "profile list", "profile show", "image build", "image show",
     "grant", "grants", "revoke",
     "audit verify", "audit anchor", "audit export", "approvals stats", "notify test", "extend", "undo", "pause", "resume",
-    "replies", "reply show", "reply approve", "reply deny",
+    "replies", "reply show", "reply approve", "reply deny", "forward",
     "contact keygen", "contact add", "contact list", "contact show", "contact verify", "contact rename",
     "contact block", "contact unblock", "contact remove", "captures", "accept", "start", "dismiss", "get",
     "fence", "usage", "run raise",
