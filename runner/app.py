@@ -46,6 +46,7 @@ from runner.supervisor.lane import Lanes
 from runner.supervisor.live import Live
 from runner.supervisor.lock import hold
 from runner.supervisor.measures import approvers, budgets_of, room_of, sizes_of
+from runner.supervisor.pictures import Studio
 from runner.supervisor.pool import Pool
 from runner.supervisor.recovery import Recovery
 from runner.supervisor.replies import Replies
@@ -135,6 +136,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     ids=ids,
                     enqueue=lanes.enqueue,
                     replies=replies,
+                    pictures=Studio(engine=engine, owner=owner, boot=tenancy.boot, runtime=settings.runtime),
                     owner=owner,
                     model_kind=settings.model_kind,
                     state_dir=str(settings.state_dir),

@@ -56,6 +56,10 @@ async def _captures(service: Service, ask: Ask) -> Json:
     return [*await service.captures.listed(state=ask.query("state"))]
 
 
+async def _pictures(service: Service, ask: Ask) -> Json:
+    return [*await service.captures.pictures(ask.ref)]
+
+
 async def _accept(service: Service, ask: Ask) -> Json:
     return await service.captures.accept(ask.ref, who=ask.who)
 
@@ -84,6 +88,7 @@ CONTACT_ROUTES: tuple[Route, ...] = (
     _post("/v1/contacts/{ref}/remove", _remove),
     _post("/v1/contacts/{ref}/captures", _send_as, cap=BOUNDS.wire_bytes),
     Route(method="GET", path="/v1/captures", access=Access.READ, handler=_captures),
+    Route(method="GET", path="/v1/captures/{ref}/images", access=Access.READ, handler=_pictures),
     _post("/v1/captures/{ref}/accept", _accept, releases=True),
     _post("/v1/captures/{ref}/start", _start, releases=True),
     _post("/v1/captures/{ref}/dismiss", _dismiss),

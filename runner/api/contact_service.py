@@ -51,6 +51,10 @@ class Captures(Protocol):
         """Those that wait, or those in a state, or `all`; newest first."""
         ...
 
+    async def pictures(self, ref: str) -> list[JsonObject]:
+        """Its pictures as the model is given them: `{"name", "media_type", "data"}`, base64; none of a stub."""
+        ...
+
     async def accept(self, ref: str, *, who: Approver) -> JsonObject:
         """Let a stub become a capture like any other: `{"capture", "run", "state"}`."""
         ...

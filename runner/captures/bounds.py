@@ -18,6 +18,9 @@ class Bounds:
     image_bytes: int = 5 * 1024 * 1024
     image_side: int = 8_000
     image_pixels: int = 32_000_000
+    shown_side: int = 1_568  #: pixels of the longer side that a model sees whole
+    shown_pixels: int = 1_150_000  #: of one picture, likewise
+    shown_together: int = 2_400_000  #: of all of a capture: what its prompt can carry
     images_bytes: int = 20 * 1024 * 1024
     wire_bytes: int = 32 * 1024 * 1024  #: the whole JSON text
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")

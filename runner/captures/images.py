@@ -9,6 +9,8 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
+from runner.captures.bounds import BOUNDS
+
 _PNG = b"\x89PNG\r\n\x1a\n"
 #: JPEG frame headers that carry a size; C4, C8 and CC are tables.
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -81,3 +83,18 @@ _READERS: tuple[tuple[bytes, str, Callable[[bytes], tuple[int, int] | None]], ..
     (b"GIF89a", "image/gif", _gif),
     (b"RIFF", "image/webp", _webp),
 )
+
+
+def room_for(facts: ImageFacts, *, share: int) -> tuple[int, int]:
+    """Width and height that a picture is shown in: its own, or as much smaller as one of `share` pictures must be.
+
+    The model's provider shrinks what is larger; then the person and the model would not see the same.
+    """
+    pixels = min(BOUNDS.shown_pixels, BOUNDS.shown_together // share)
+    factor = min(1.0, BOUNDS.shown_side / max(facts.width, facts.height), (pixels / (facts.width * facts.height)) ** 0.5)
+    return max(1, int(facts.width * factor)), max(1, int(facts.height * factor))
+
+
+def is_animated(data: bytes) -> bool:
+    """Whether a WebP file says that it has several frames."""
+    return data[8:16] == b"WEBPVP8X" and len(data) > 20 and bool(data[20] & 0x02)

@@ -34,6 +34,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "fence": ("fence",),
     "send": ("send",),
     "get": ("get",),
+    "picture": ("picture",),
     "waiting": ("captures", "accept", "start", "dismiss"),
     "forward": ("forward",),
     "contact": ("contact",),

@@ -12,7 +12,7 @@ import platform
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -92,7 +92,7 @@ async def base_image(engine: Engine, *, progress: Callable[[str], None]) -> str:
     progress(f"making base {recipe.tag} with mmdebstrap ({recipe.suite}, {', '.join(recipe.packages)})")
     with tempfile.TemporaryDirectory(prefix="runner-base-") as folder:
         target = Path(folder) / "rootfs.tar"
-        await _make(tool, recipe, target, progress=progress)
+        await make_root(tool, recipe.arguments(target), epoch=recipe.epoch, progress=progress)
         progress("importing the base")
         repository, _, tag = recipe.tag.partition(":")
         await engine.call(
@@ -105,12 +105,23 @@ async def base_image(engine: Engine, *, progress: Callable[[str], None]) -> str:
     return recipe.tag
 
 
-async def _make(tool: str, recipe: BaseRecipe, target: Path, *, progress: Callable[[str], None]) -> None:
+async def make_root(tool: str, arguments: Sequence[str], *, epoch: int, progress: Callable[[str], None]) -> None:
+    """Run mmdebstrap to its end.
+
+    Args:
+        tool: Where it is.
+        arguments: What to make, and into which file.
+        epoch: Seconds since 1970 that files are clamped to.
+        progress: Told each step.
+
+    Raises:
+        SandboxError: It failed or did not end; its last lines are in the details.
+    """
     environment = {name: os.environ[name] for name in _PASSED if name in os.environ}
-    environment |= {"SOURCE_DATE_EPOCH": str(recipe.epoch), "LC_ALL": "C.UTF-8"}
+    environment |= {"SOURCE_DATE_EPOCH": str(epoch), "LC_ALL": "C.UTF-8"}
     process = await asyncio.create_subprocess_exec(
         tool,
-        *recipe.arguments(target),
+        *arguments,
         env=environment,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runner.sandbox.spec import SandboxSpec, create_kwargs, host_config
+from runner.sandbox.spec import Confined, SandboxSpec, create_kwargs, host_config
 
 #: Options of the engine that a sandbox never has; each must come back empty.
 EMPTY = frozenset(
@@ -50,20 +50,30 @@ def differences(spec: SandboxSpec, inspect: Mapping[str, Any]) -> tuple[str, ...
         spec: What was asked.
         inspect: The engine's answer, as received.
     """
+    return departures(spec, create_kwargs(spec), inspect)
+
+
+def departures(spec: Confined, asked: Mapping[str, Any], inspect: Mapping[str, Any]) -> tuple[str, ...]:
+    """The same for any confined container.
+
+    Args:
+        spec: How it is confined.
+        asked: The body of the create request.
+        inspect: The engine's answer, as received.
+    """
     config = _mapping(inspect.get("Config"))
     host = _mapping(inspect.get("HostConfig"))
     return (
-        *_config(spec, config, image=inspect.get("Image")),
+        *_config(asked, config, image=inspect.get("Image")),
         *_host(spec, host),
         *_mounts(spec, inspect.get("Mounts")),
         *_rest(inspect),
     )
 
 
-def _config(spec: SandboxSpec, config: Mapping[str, Any], *, image: object) -> list[str]:
-    asked = create_kwargs(spec)
+def _config(asked: Mapping[str, Any], config: Mapping[str, Any], *, image: object) -> list[str]:
     found = [f"Config.{key}" for key in _CONFIG if config.get(key) != asked[key]]
-    if image != spec.image:
+    if image != asked["Image"]:
         found.append("Image")
     if sorted(config.get("Env") or ()) != asked["Env"]:
         found.append("Config.Env")
@@ -74,7 +84,7 @@ def _config(spec: SandboxSpec, config: Mapping[str, Any], *, image: object) -> l
     return found
 
 
-def _host(spec: SandboxSpec, host: Mapping[str, Any]) -> list[str]:
+def _host(spec: Confined, host: Mapping[str, Any]) -> list[str]:
     found = [f"HostConfig.{key}" for key, value in host_config(spec).items() if not _same(key, value, host.get(key))]
     found.extend(f"HostConfig.{key}" for key in sorted(EMPTY) if host.get(key))
     for key, least in (("MaskedPaths", MASKED), ("ReadonlyPaths", READ_ONLY)):
@@ -99,7 +109,7 @@ def _limits(value: object) -> set[tuple[Any, ...]] | None:
     return {(item.get("Name"), item.get("Soft"), item.get("Hard")) for item in value}
 
 
-def _mounts(spec: SandboxSpec, mounts: object) -> list[str]:
+def _mounts(spec: Confined, mounts: object) -> list[str]:
     asked = {("bind", str(mount.source), str(mount.target), False) for mount in spec.mounts}
     if not isinstance(mounts, list):
         return ["Mounts"]

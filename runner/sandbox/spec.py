@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from runner.digest import digest_json
 from runner.errors import SandboxError
@@ -142,7 +142,55 @@ def create_kwargs(spec: SandboxSpec) -> dict[str, Any]:
     }
 
 
-def host_config(spec: SandboxSpec) -> dict[str, Any]:
+class Confined(Protocol):
+    """What the hardening of a container depends on; whatever has it is hardened in the same way."""
+
+    @property
+    def mounts(self) -> tuple[Mount, ...]:
+        """Host directories that are seen."""
+        ...
+
+    @property
+    def memory(self) -> int:
+        """Bytes."""
+        ...
+
+    @property
+    def cpus(self) -> float:
+        """How many."""
+        ...
+
+    @property
+    def pids(self) -> int:
+        """Processes and threads."""
+        ...
+
+    @property
+    def nofile(self) -> int:
+        """Open files of a process."""
+        ...
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory."""
+        ...
+
+    @property
+    def seccomp(self) -> str:
+        """Text of the list."""
+        ...
+
+    @property
+    def runtime(self) -> str | None:
+        """None is the engine's default."""
+        ...
+
+    def tmpfs(self) -> dict[str, str]:
+        """Places that can be written, and their mount options."""
+        ...
+
+
+def host_config(spec: Confined) -> dict[str, Any]:
     """The hardening half of the create request; `inspection` compares each of its keys with the engine's answer."""
     return {
         "NetworkMode": "none",

@@ -14,6 +14,7 @@ from runner.supervisor.endings import Endings
 from runner.supervisor.grants import Grants
 from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
+from runner.supervisor.pictures import Pictures
 from runner.supervisor.progress import Clock, Enqueue
 from runner.supervisor.replies import Replies
 from runner.supervisor.witness import Witness
@@ -36,6 +37,7 @@ class Backstage:
     clock: Clock
     ids: Ids
     enqueue: Enqueue
+    pictures: Pictures
     replies: Replies  #: what leaves towards contacts
     owner: str  #: label of this supervisor's containers
     model_kind: str

@@ -21,6 +21,7 @@ from runner.supervisor.changes import Changes
 from runner.supervisor.endings import End, Ending, Endings
 from runner.supervisor.intake import Intake, admits, parsed
 from runner.supervisor.live import Live
+from runner.supervisor.pictures import Pictures
 from runner.supervisor.progress import Clock
 from runner.supervisor.views import sender_name
 
@@ -38,6 +39,7 @@ class Contacts:
     changes: Changes
     clock: Clock
     changed: Callable[[], None]
+    pictures: Pictures
 
     async def add(self, petname: str, key: str, *, kind: str, verified: bool, who: Approver) -> JsonObject:
         """Add a contact under a petname of the owner's."""
@@ -69,7 +71,7 @@ class Contacts:
 
     async def send_as(self, petname: str, capture: Capture) -> JsonObject:
         """Take a capture as if this contact had sent it."""
-        taken = await self.store.call(self._send_as, petname, capture)
+        taken = await self.store.call(self._send_as, petname, await self.pictures.clean(capture))
         self.changes.ring()
         return taken
 

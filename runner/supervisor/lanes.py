@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from runner.approvals import Approver
-from runner.errors import UsageError
+from runner.errors import NotAllowedError, UsageError
 from runner.lifecycle import CaptureState
 from runner.model import JsonObject
 from runner.store import Store, captures
@@ -36,6 +37,19 @@ class Captures:
         else:
             states = {_state(state)}
         return [line_view(line) for line in await self.store.query(captures.listing, states=states, limit=MOST)]
+
+    async def pictures(self, ref: str) -> list[JsonObject]:
+        """A capture's pictures, as the model is given them; those of a stub wait with the rest of it (R32).
+
+        Raises:
+            NotFoundError: No such capture.
+            NotAllowedError: Nobody has let it in yet.
+        """
+        row = await self.store.query(captures.find, ref)
+        if row.state is CaptureState.STUB:
+            raise NotAllowedError(f"cannot show the pictures of {row.id}: nobody has let it in", resolution="runner accept ID")
+        images = json.loads(row.text).get("images")
+        return [*images] if isinstance(images, list) else []
 
     async def accept(self, ref: str, *, who: Approver) -> JsonObject:
         """Let a stub become a capture like any other."""

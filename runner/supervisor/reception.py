@@ -6,6 +6,7 @@ on. A refusal is a `DeliveryError` and stores nothing; a capture that comes agai
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from runner.captures.delivery import Delivery
 from runner.captures.refusals import STRANGER, refused
-from runner.errors import NotFoundError, PausedError
+from runner.errors import CaptureError, NotFoundError, PausedError, SandboxError
 from runner.fence import FenceError
 from runner.model import Capture, CaptureId, JsonObject, Sender
 from runner.store import CaptureRow, Connection, RunRow, Store, arrivals, captures, contacts, keep, pausing, profiles, runs
@@ -21,9 +22,11 @@ from runner.store.arrivals import Arrival
 from runner.store.contacts import ContactRow
 from runner.supervisor.changes import Changes
 from runner.supervisor.intake import Intake, admits, parsed
+from runner.supervisor.pictures import Pictures
 from runner.supervisor.progress import Clock
 
 HOUR = 3600.0
+_log = logging.getLogger(__name__)
 #: Seconds after which keys are read again all the same: another host may have changed them.
 FRESH = 5.0
 
@@ -53,6 +56,7 @@ class Reception:
     clock: Clock
     per_hour: int
     gate: ReplyGate
+    pictures: Pictures
     _keys: Mapping[str, str] | None = None
     _changed: int = 0
     _until: float = 0.0
@@ -86,7 +90,14 @@ class Reception:
         Raises:
             DeliveryError: What has changed since it was admitted, or it cannot be fenced.
         """
-        receipt = await self.store.call(self._take, capture, delivery)
+        try:
+            clean = await self.pictures.clean(capture)
+        except CaptureError as error:
+            raise refused("malformed", more=error.brief.removeprefix("cannot take ")) from None
+        except SandboxError as error:
+            _log.error("a capture's pictures cannot be decoded: %s", error.brief)
+            raise refused("busy") from None
+        receipt = await self.store.call(self._take, clean, delivery)
         self.changes.ring()
         return receipt
 

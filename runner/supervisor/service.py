@@ -51,7 +51,13 @@ class SupervisorService:
         self._queue = Queue(store=on.store, effects=on.effects, changes=on.changes, clock=on.clock, enqueue=on.enqueue)
         self._intake = intake = Intake(clock=on.clock, ids=on.ids, enqueue=on.enqueue)
         self.reception = Reception(
-            store=on.store, intake=intake, changes=on.changes, clock=on.clock, per_hour=on.per_hour, gate=on.replies
+            store=on.store,
+            intake=intake,
+            changes=on.changes,
+            clock=on.clock,
+            per_hour=on.per_hour,
+            gate=on.replies,
+            pictures=on.pictures,
         )
         self.tally = Tally(time.monotonic)  # of what the network's door takes and refuses
         self.captures = Captures(store=on.store, intake=intake, changes=on.changes)
@@ -63,6 +69,7 @@ class SupervisorService:
             changes=on.changes,
             clock=on.clock,
             changed=self.reception.forget,
+            pictures=on.pictures,
         )
         self.replies, self.statistics = on.replies, Statistics(store=on.store)
         self.forwarding = Forwarding(store=on.store, intake=intake, changes=on.changes)
@@ -100,9 +107,11 @@ class SupervisorService:
         Raises:
             NotFoundError: No such agent.
             NotAllowedError: The sender is not one of the agent's contacts.
+            CaptureError: A picture cannot be decoded.
             PausedError: The supervisor is paused; nothing is kept (R29).
         """
-        taken = await self._on.store.call(self._intake.receive, capture, sender)
+        clean = await self._on.pictures.clean(capture)
+        taken = await self._on.store.call(self._intake.receive, clean, sender)
         self._on.changes.ring()
         return taken.answer
 

@@ -86,6 +86,12 @@ class FakeCaptures:
     def __init__(self, asked: list[tuple[str, object]]) -> None:
         self._asked = asked
         self.rows: list[JsonObject] = []
+        self.images: list[JsonObject] = []
+
+    async def pictures(self, ref: str) -> list[JsonObject]:
+        """The pictures."""
+        self._asked.append(("pictures", ref))
+        return self.images
 
     async def listed(self, *, state: str | None) -> list[JsonObject]:
         """The rows."""

@@ -63,6 +63,7 @@ def test_no_call_is_named_twice():
 
 
 def test_the_packaged_files_are_where_they_are_looked_for():
-    assert {path.name for path in sandbox_dir().iterdir()} == {"base.toml", "escape", "prepare.sh", "probe.sh", "seccomp.json"}
+    names = {"base.toml", "escape", "pictures.toml", "prepare.sh", "probe.sh", "seccomp.json"}
+    assert {path.name for path in sandbox_dir().iterdir()} == names
     assert dockerfile().is_file()
     assert profiles_dir().parent == data_dir()

@@ -1,0 +1,89 @@
+"""Pictures of a capture: decoded in a throw-away container, shrunk to what a model sees whole, written anew (I1).
+
+Owns that what is stored, what a person can look at and what the model gets are the same pixels, and that nothing else of the
+sender's file goes on: no metadata, no second frame, no trailing byte. It never says that a picture is safe (R2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from runner.captures import BOUNDS, png, sniff
+from runner.captures.images import is_animated, room_for
+from runner.errors import CaptureError
+from runner.model import Capture, Image
+from runner.resources import sandbox_dir
+from runner.sandbox.decoders import decoders
+from runner.sandbox.decoding import DecoderSpec, Job, UndecodableError, decode
+from runner.sandbox.engine import Engine
+from runner.sandbox.launch import BOOT_LABEL, STATE_LABEL
+
+_log = logging.getLogger(__name__)
+#: Pictures decoded at the same time; more wait.
+AT_ONCE = 2
+
+
+class Pictures(Protocol):
+    """Makes a capture's pictures anew."""
+
+    async def clean(self, capture: Capture) -> Capture:
+        """The same capture with pictures of ours."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Studio:
+    """Implements `Pictures` with containers of this supervisor."""
+
+    engine: Engine
+    owner: str  #: label of this supervisor's containers
+    boot: str  #: label of what this process made of them
+    runtime: str | None = None
+    _free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    _making: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def clean(self, capture: Capture) -> Capture:
+        """The same capture with pictures of ours.
+
+        Raises:
+            CaptureError: One of them is no picture that can be decoded, or they are too large.
+            SandboxError: Nothing here can decode pictures now.
+        """
+        if not capture.images:
+            return capture
+        async with self._making:
+            image = await decoders(self.engine, progress=_log.info)
+        seccomp = await asyncio.to_thread((sandbox_dir() / "seccomp.json").read_text, encoding="utf-8")
+        spec = DecoderSpec(seccomp=seccomp, runtime=self.runtime)
+        made = await asyncio.gather(
+            *(
+                self._clean(one, at, share=len(capture.images), spec=spec, image=image)
+                for at, one in enumerate(capture.images, 1)
+            )
+        )
+        return replace(capture, images=tuple(made))
+
+    async def _clean(self, given: Image, at: int, *, share: int, spec: DecoderSpec, image: str) -> Image:
+        facts = sniff(given.data)
+        if facts is None or facts.media_type not in BOUNDS.image_types:
+            raise CaptureError(f"cannot take image {at}: it is no PNG, JPEG, GIF or WebP picture")
+        within = room_for(facts, share=share)
+        job = Job(
+            data=given.data,
+            media_type=facts.media_type,
+            within=within,
+            shrink=facts.width > within[0] or facts.height > within[1],
+            animated=is_animated(given.data),
+        )
+        try:
+            async with self._free:
+                pixels = await decode(
+                    self.engine, job, spec=spec, image=image, labels={STATE_LABEL: self.owner, BOOT_LABEL: self.boot}
+                )
+        except UndecodableError as error:
+            raise CaptureError(f"cannot take image {at}: {error.brief}", resolution="send another picture") from None
+        data = await asyncio.to_thread(png.encode, pixels.width, pixels.height, pixels.data, channels=pixels.channels)
+        return Image(name=given.name, media_type="image/png", data=data)
