@@ -15,14 +15,17 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from campaigns.stage import FILES, Stage
+from campaigns.stage import FILES, PATIENCE, Stage
 from campaigns.tally import Count
-from runner.errors import RunnerError, StoreError
+from runner.errors import RunnerError, StoreError, SupervisorUnavailableError
 from tests.helpers.own_engine import OwnEngine
+from tests.helpers.stored import url
 
 #: A run's states in which its container is killed, with the agent that is in it long enough.
 CONTAINER_AT = {"starting": "holder", "running": "slow", "held": "holder"}
 ENGINE_AT = ("held", "parked", "executing")
+#: Seconds of a lease, the least there may be.
+LEASE = 3
 #: Longer than the deadline of the agent `brief`.
 FROZEN_FOR = 6.0
 DISK = "size=24m"
@@ -85,6 +88,36 @@ def frozen(stage: Stage, state: str) -> Count:
         process.send_signal(signal.SIGCONT)
         if state == "held":
             count.unapproved += sum(stage.approve(one) is not None for one in waiting)
+    return _finished(stage, count)
+
+
+def replaced(stage: Stage) -> Count:
+    """The supervisor stands still until its lease has run out and one of another state directory has its database.
+
+    It finds that out by itself, removes its containers and is over; the run goes on with the other, and nothing happens twice.
+    """
+    count = Count(faults=1)
+    _begun(stage, "holder")
+    stage.reaches("held")
+    first, process = stage.supervisor, stage.supervisor.process
+    assert process is not None
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(LEASE + 1.0)
+    database = {"RUNNER_DATABASE_URL": url(first.state / "runner.db")}
+    second = type(first)(first.home / f"second-{time.monotonic_ns()}", {**first.environment, **database})
+    second.script_file.write_text(first.script_file.read_text())
+    try:
+        second.start()
+        process.send_signal(signal.SIGCONT)
+        count.doubled += process.wait(PATIENCE) != SupervisorUnavailableError.exit_code
+        count.containers += len(stage.left())
+        stage.supervisor = second
+        stage.approve_all()
+    finally:
+        process.send_signal(signal.SIGCONT)
+        second.stop()
+        stage.supervisor, first.process = first, None
+    stage.start()
     return _finished(stage, count)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from campaigns.engine import containers
 from campaigns.tally import Count
 from runner.api.client import Client
 from runner.broker import UNDO
@@ -30,7 +31,7 @@ T = TypeVar("T")
 FILES = {"log.txt": "A", "other.txt": "B"}
 ENDED = {state.value for state in RUN_ENDS}
 #: Seconds after which a case has failed.
-PATIENCE = 90.0
+PATIENCE = 60.0
 
 
 class DiedError(Exception):
@@ -81,10 +82,15 @@ class Stage:
 
     @classmethod
     def built(
-        cls, home: Path, *, agents: Collection[str] = tuple(PROFILES), environment: Mapping[str, str] | None = None
+        cls,
+        home: Path,
+        *,
+        agents: Collection[str] = tuple(PROFILES),
+        environment: Mapping[str, str] | None = None,
+        process: type[SupervisorProcess] = SupervisorProcess,
     ) -> Stage:
         """A stage whose agents are published; its supervisor runs."""
-        supervisor = SupervisorProcess(home, dict(environment or {}))
+        supervisor = process(home, dict(environment or {}))
         supervisor.script_file.write_text(json.dumps({"scripts": {name: SCRIPTS[name] for name in agents}}))
         stage = cls(supervisor)
         stage.reset(stage.first)
@@ -95,9 +101,9 @@ class Stage:
 
     def left(self) -> list[str]:
         """Containers of this supervisor, running or not."""
-        if self.engine is None:
-            return self.supervisor.containers()
-        return self.engine.docker("ps", "-aq").stdout.split()
+        if self.engine is not None:
+            return self.engine.docker("ps", "-aq").stdout.split()
+        return containers(f"runner.state={self.supervisor.label}")
 
     def stored(self, read: Callable[[Connection], T]) -> T:
         """Read the rows while no supervisor runs."""

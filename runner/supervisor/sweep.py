@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 #: Seconds between two looks: until one was answered and while there is a container that nobody has, and after that.
 SOON, EVERY = 5.0, 20.0
-#: Seconds after which a container of ours that nobody has is left over: longer than any start may take; for a stopped one, less.
+#: Seconds after which a container of ours that nobody has is left over: longer than any start may take; less once stopped.
 STRANGE, STOPPED = 300.0, 4.0
 
 

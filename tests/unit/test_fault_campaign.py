@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
 from campaigns.faults import gathered, order, row_of
 from campaigns.kills import CASES
+from campaigns.playing import Play, played, recorded
+from campaigns.report import Report
 from campaigns.tally import Count, document, table
 from runner.lifecycle import APPROVAL, RUN
 from tests.architecture.tree import ROOT
@@ -19,6 +22,7 @@ ASIDE = {
     "approval.refused": "a refusal, in the transaction of `call.decide`",
     "approval.notified": "about a notice",
     "approval.sign": "a row stays as it is; the last signature is in the transaction of `approval.approve`",
+    "capture.forward": "in the transaction of `capture.receive`",
     "capture.hold": "a capture that waits for its turn: no run yet, and no call",
     "run.taint": "in the transaction of what tainted it",
 }
@@ -51,6 +55,63 @@ def test_a_full_run_has_enough_kills_and_every_failpoint(kills: int) -> None:
 
 def test_the_seed_says_the_order() -> None:
     assert order(200, seed=4) == order(200, seed=4) != order(200, seed=5)
+
+
+def test_of_some_cases_just_so_many_kills_are_played() -> None:
+    chosen = order(3, seed=1, cases=["run.hold"])
+    assert [CASES[index].event for index, _ in chosen] == ["run.hold"] * 3
+    assert order(3, seed=1, cases=["no such"]) == []
+
+
+def clean(play: Play) -> None:
+    """A fault that comes about."""
+    play.fault("one", "clean", lambda: Count(faults=1))
+
+
+def broken(play: Play) -> None:
+    """One that cannot be played, and one after it."""
+
+    def raises() -> Count:
+        raise ValueError("no\nluck")
+
+    assert not play.fault("two", "broken", raises)
+    play.fault("two", "after it", lambda: Count(faults=1))
+
+
+def lost(_: Play) -> None:
+    """A worker that goes away."""
+    raise SystemExit(3)
+
+
+def test_a_workers_trouble_is_a_row_and_the_others_still_count(tmp_path: Path) -> None:
+    """Issue 5: never a traceback; what could not be tried counts against the run."""
+    jobs = [("one", clean, {}), ("two", broken, {}), ("three", lost, {})]
+    found, taken = played(jobs, record=tmp_path / "record", minutes=1, workers=1)
+    assert sorted((kind, what, count.clean) for kind, what, count in found) == [
+        ("one", "clean", True),
+        ("three", "three: not tried: SystemExit: 3", False),
+        ("two", "after it", True),
+        ("two", "broken: not tried: ValueError: no luck", False),
+    ]
+    assert taken == 0
+
+
+def test_no_fault_begins_after_the_time_and_what_was_not_tried_is_missed(tmp_path: Path) -> None:
+    context = get_context("spawn")
+    play = Play(record=tmp_path / "record", until=0.0, stop=context.Event(), taken=context.Value("i", 0))
+    assert recorded(play.record) == []
+    clean(play)
+    assert recorded(play.record) == [("one", "clean: not tried: no time left", Count(missed=1))]
+
+
+def test_the_result_takes_the_place_of_the_former_one_in_the_docs() -> None:
+    found = [("kill: a", "x", Count(faults=3)), ("b", "y: not tried: why", Count(missed=1))]
+    report = Report(rows=gathered(found), found=found, seed=1, minutes=2.0, workers=4)
+    page = report.into(f"before\n{(ROOT / 'docs/faults.md').read_text()}after\n")
+    assert "3 kills in 2 minutes" in page
+    assert "- b: y: not tried: why" in page
+    assert report.into(page) == page
+    assert report.document()["kills"] == 3
 
 
 def test_anything_but_a_fault_is_not_clean() -> None:
