@@ -18,7 +18,7 @@ demo: setup ## the main job on the embedded default: a scripted model, no key
 
 test: ## every test tier, real engine included; ARGS="…" go to pytest
 	@scripts/setup.sh --for-tests
-	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: ## format, lint, types, who may import whom
 	@scripts/setup.sh --only-venv

@@ -20,7 +20,10 @@ def said_by(*command: str) -> str:
     ("target", "lines"),
     [
         ("demo", ["scripts/setup.sh", ".venv/bin/runner demo"]),
-        ("test", ["scripts/setup.sh --for-tests", ".venv/bin/python -m pytest -n 3 --dist loadfile -k one"]),
+        (
+            "test",
+            ["scripts/setup.sh --for-tests", ".venv/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -k one"],
+        ),
     ],
 )
 def test_demo_and_test_set_up_first(target: str, lines: list[str]) -> None:
