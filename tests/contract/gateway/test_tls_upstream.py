@@ -62,10 +62,12 @@ def serving(authority: trustme.CA, *answers: Answer, name: str = HOST, not_after
     return UpstreamDouble(list(answers), tls=tls)
 
 
-async def received(double: UpstreamDouble, patience: Patience = QUICK, **credential: str) -> list[JsonObject] | UpstreamError:
+async def received(
+    double: UpstreamDouble, *, key: str | None = SECRET, token: str | None = None
+) -> list[JsonObject] | UpstreamError:
     """The events of one request, or the error it ended in."""
     async with double.serving():
-        upstream = HttpUpstream(double.url.replace("127.0.0.1", HOST), patience=patience, **(credential or {"key": SECRET}))
+        upstream = HttpUpstream(double.url.replace("127.0.0.1", HOST), key=key, token=token, patience=QUICK)
         try:
             async with upstream.send(REQUEST) as events:
                 return [event async for event in events]
@@ -98,7 +100,7 @@ def test_any_other_certificate_is_told_as_such_and_hears_nothing(authority: trus
 
 def test_a_token_goes_as_a_bearer_s_with_its_beta_and_as_nothing_else(authority: trustme.CA) -> None:
     double = serving(authority, HELLO)
-    asyncio.run(received(double, token=SECRET))
+    asyncio.run(received(double, key=None, token=SECRET))
     headers = double.seen[0].headers
     assert (headers["authorization"], headers["anthropic-beta"]) == (f"Bearer {SECRET}", "oauth-2025-04-20")
     assert [name for name, value in headers.items() if SECRET in value] == ["authorization"]
