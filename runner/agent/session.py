@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -61,6 +61,7 @@ class Session:
         self._transport = BoxTransport(stream, mirror=mirror, watch=self._check_init, limits=limits)
         self._client = ClaudeSDKClient(sdk_options(start, gate), transport=self._transport)
         self._connected = False
+        self.on_connected: Callable[[], None] = lambda: None  #: told once the CLI has answered
 
     @property
     def ready(self) -> bool:
@@ -117,6 +118,7 @@ class Session:
             with anyio.fail_after(START_SECONDS):
                 await self._client.connect()
             self._connected = True
+            self.on_connected()
         except TimeoutError:
             raise self._broken(f"it did not answer within {START_SECONDS:g} seconds") from None
 

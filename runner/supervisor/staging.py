@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from runner.agent import Session, argv, environment
+from runner.agent import Session, Start, argv, environment
 from runner.errors import SandboxError
 from runner.sandbox.box import Box, finish
 from runner.sandbox.engine import ImageInfo
@@ -40,15 +40,30 @@ async def cold(  # noqa: PLR0913, PLR0917 -- a stage, with what is known before 
 ) -> AsyncIterator[tuple[Box, Session]]:
     """A container made now; its agent's directory is copied while the engine makes it, and is there before it starts."""
     start = start_of(facts, resume=resumed)
-    copying = asyncio.create_task(asyncio.to_thread(copy_in, folder, facts))
+    copying: asyncio.Task[None]
 
     async def bind(container_id: str) -> None:
         await copying
         if not await around.store.call(segments.bind_container, *facts.attempt, container_id):
             raise SandboxError("cannot start the container: its run was stopped meanwhile")
 
-    session = folder / "session" if resumed else None
-    order = LaunchOrder(
+    order = _order(around, image, folder, facts, start)
+    async with around.starts.one() as started:
+        copying = asyncio.create_task(asyncio.to_thread(copy_in, folder, facts))
+        try:
+            box = await launch(around.engine, order, on_created=bind)
+        finally:
+            await finish(asyncio.wait([copying]))
+        session = Session(box, start, gate=desk, mirror=desk.mirror)
+        session.on_connected = started
+        try:
+            yield box, session
+        finally:
+            await box.destroy()
+
+
+def _order(around: Surroundings, image: ImageInfo, folder: Path, facts: Facts, start: Start) -> LaunchOrder:  # noqa: PLR0917 - one order
+    return LaunchOrder(
         run=facts.attempt.run,
         segment=facts.attempt.segment,
         attempt=facts.attempt.number,
@@ -58,17 +73,11 @@ async def cold(  # noqa: PLR0913, PLR0917 -- a stage, with what is known before 
         image=image,
         argv=argv(start),
         environment=environment(),
-        mounts=Mounts(snapshot=folder / "snapshot", gateway=folder / "gateway", session=session),
+        mounts=Mounts(
+            snapshot=folder / "snapshot", gateway=folder / "gateway", session=folder / "session" if start.resume else None
+        ),
         limits=facts.profile.limits,
         owner=around.owner,
         boot=around.boot,
         runtime=around.runtime,
     )
-    try:
-        box = await launch(around.engine, order, on_created=bind)
-    finally:
-        await finish(asyncio.wait([copying]))
-    try:
-        yield box, Session(box, start, gate=desk, mirror=desk.mirror)
-    finally:
-        await box.destroy()

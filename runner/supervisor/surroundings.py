@@ -18,6 +18,7 @@ from runner.supervisor.ids import Ids
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock
 from runner.supervisor.purse import Budgets, RunPurse
+from runner.supervisor.starts import Starts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,7 @@ class Surroundings:
     owner: str  #: label of this supervisor's containers
     runtime: str | None
     boot: str = ""  #: label of what this process made of them
+    starts: Starts = field(default_factory=Starts)
     budgets: Budgets = field(default_factory=Budgets)
 
 
