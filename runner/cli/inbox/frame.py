@@ -50,7 +50,7 @@ def frame(inbox: Inbox) -> list[Line]:
     if not inbox.fits:
         return _too_small(width, height)
     if inbox.help:
-        return _help(width, height)
+        return _help(inbox)
     drawn = [_head(inbox), *_list(inbox), _rule(inbox), *_card(inbox), *_bottom(inbox)]
     return [*drawn, line(keys.footer(() if inbox.busy else inbox.acts, width), width=width, style="dim")]
 
@@ -140,8 +140,9 @@ def _folded(text: str, width: int, style: str) -> list[Line]:
     return [*sheet.drawn] if text else []
 
 
-def _help(width: int, height: int) -> list[Line]:
-    sheet = Sheet(width)
+def help_parts(size: tuple[int, int]) -> list[list[Line]]:
+    """The help, in as many parts as the screen needs for it."""
+    sheet, room = Sheet(size[0]), size[1] - 1
     sheet.say(Styled("runner inbox: what the keys do", "bold"))
     for key in keys.MOVING:
         sheet.say(Styled(key.shown, "bold", 8), key.does)
@@ -149,9 +150,16 @@ def _help(width: int, height: int) -> list[Line]:
         sheet.say(Styled(shown, "bold", 8), does)
     for note in keys.NOTES:
         sheet.say(Styled(note, "dim"))
-    drawn = sheet.drawn[: height - 1]
-    drawn += [line(width=width)] * (height - 1 - len(drawn))
-    return [*drawn, line(Styled("any key goes back", "reverse"), width=width)]
+    return [sheet.drawn[start : start + room] for start in range(0, len(sheet.drawn), room)]
+
+
+def _help(inbox: Inbox) -> list[Line]:
+    width, height = inbox.size
+    parts = help_parts(inbox.size)
+    place = min(inbox.help, len(parts))
+    drawn = parts[place - 1] + [line(width=width)] * (height - 1 - len(parts[place - 1]))
+    words = "any key goes back" if place == len(parts) else f"space: part {place + 1} of {len(parts)}; any other goes back"
+    return [*drawn, line(Styled(words, "reverse"), width=width)]
 
 
 def _too_small(width: int, height: int) -> list[Line]:

@@ -48,11 +48,11 @@ NOTES = (
 
 
 def footer(acts: Sequence[Act], width: int) -> str:
-    """The footer's words for an entry: the acts, then as many whole words as there is room for; the help has all of them."""
-    words = "  ".join(f"{act.key} {act.word}" for act in acts)
-    for key in (HELP, QUIT, ON, FILTER):
-        longer = f"{words}  {key.footer}" if words else key.footer
-        if len(longer) > width:
+    """The footer's words for an entry: the help always, then as many whole words as there is room for, the acts first."""
+    words, room = [], width - len(HELP.footer)
+    for word in [*(f"{act.key} {act.word}" for act in acts), *(key.footer for key in (QUIT, ON, FILTER))]:
+        if (room := room - len(word) - 2) < 0:
             break
-        words = longer
-    return words
+        words.append(word)
+    words.insert(min(len(acts), len(words)), HELP.footer)
+    return "  ".join(words)

@@ -14,7 +14,7 @@ from runner.cli.inbox import keys
 from runner.cli.inbox.book import Book
 from runner.cli.inbox.card import Card
 from runner.cli.inbox.entries import Act, Ask, Entry, Source
-from runner.cli.inbox.frame import MIN_HEIGHT, MIN_WIDTH, room_for_card
+from runner.cli.inbox.frame import MIN_HEIGHT, MIN_WIDTH, help_parts, room_for_card
 from runner.cli.inbox.friction import Friction, friction_of
 from runner.cli.inbox.prompts import Answer, Prompt
 from runner.errors import RunnerError
@@ -52,7 +52,7 @@ class Inbox:
         self.message = ""
         self.trouble = False
         self.busy = False
-        self.help = False
+        self.help = 0  #: the part of the help that is on the screen; 0: none
         self.wants: list[Want] = []
 
     @property
@@ -144,7 +144,8 @@ class Inbox:
         if key in keys.QUIT.keys[1:] or (key == "q" and not self._types and not self.help):
             self._want(Want(what="leave"))
         elif self.help or not self.fits:
-            self.help = False
+            goes_on = bool(self.help) and key in keys.ON.keys and self.help < len(help_parts(self.size))
+            self.help = self.help + 1 if goes_on else 0
         elif self.prompt is not None:
             self._answer(self.prompt, key, character, at=at)
         else:
@@ -178,7 +179,7 @@ class Inbox:
             self._want(Want(what="list"))
             self._look_at_selected()
         elif key in keys.HELP.keys:
-            self.help = True
+            self.help = 1
         else:
             self._act(key, at=at)
 

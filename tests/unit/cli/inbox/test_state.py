@@ -357,18 +357,6 @@ def test_a_filter_shows_what_holds_a_text_and_escape_shows_all() -> None:
     assert len(inbox.inbox.book.shown) == 3
 
 
-@pytest.mark.parametrize(
-    ("width", "more"), [(80, "space shows more; a yes waits for the end"), (60, "space shows more"), (40, "space")]
-)
-def test_no_word_of_ours_is_cut_at_a_narrow_screen(width: int, more: str) -> None:
-    """Issue 6: at 60 columns too, the screen says how to go on."""
-    inbox = Driven(a_call(input={"content": "x\n" * 99}), size=(width, 24))
-    rule, last = next(line for line in inbox.screen if line.startswith("-- a_")), inbox.screen[-1]
-    assert rule.rstrip().endswith(more)
-    assert last.startswith("a approve  d deny  e edit  x extend")
-    assert not {rule[-1], last[-1]} & {">"}
-
-
 def test_help_and_leaving_decide_nothing() -> None:
     inbox = Driven(a_call(**FOLDER))
     inbox.press("question_mark")
