@@ -137,6 +137,10 @@ def test_two_machines_follow_the_page_from_key_to_receipt_to_state(supervisor: S
         ended = supervisor.until(run["id"], "replied")
         assert (ended["sender"].partition(" ")[0], ended["strict"], run["capture"]) == ("maria", True, receipt["capture"])
         assert maria.ask(*asked)["state"] in {"received", "answered"}
+        (reply,) = supervisor.ask("replies")["replies"]
+        assert maria.ask(*asked)["state"] == "received"
+        assert supervisor.run("reply", "approve", reply["id"], "--yes", "--digest", reply["digest"]).returncode == 0
+        assert maria.ask(*asked) == {"capture": receipt["capture"], "state": "answered", "reply": "Looked at it."}
         assert supervisor.run("contact", "block", "maria").returncode == 0
         assert maria.run(*asked).returncode == 7
 
