@@ -9,15 +9,16 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from runner.lifecycle import ApprovalState, CaptureState, ReplyState
-from runner.model import ApprovalId, CaptureId
+from runner.lifecycle import ApprovalState, CaptureState, ReplyState, RunState
+from runner.model import ApprovalId, CaptureId, RunId
 from runner.notify.words import Item
-from runner.store import AuditRow, Connection, approvals, audit, captures, replies
+from runner.store import AuditRow, Connection, approvals, audit, captures, replies, runs
 from runner.store.notices import Need, Subject
 
 _OVER = "more calls than may wait"
 _STRANGER = "a sender nobody has verified"
 _REVIEW = "an answer to somebody else waits for review"
+_SPENT = "its budget is spent: raise it or stop the run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,12 @@ def _reply(conn: Connection, subject: str) -> Item:
     return Item(agent=row.agent, tool="", why=_REVIEW, approval=row.id, expires=row.expires)
 
 
+def _budget(conn: Connection, subject: str) -> Item:
+    """A run that waits for more budget."""
+    row = runs.get(conn, RunId(subject))
+    return Item(agent=row.agent, tool="", why=_SPENT, approval=row.id)
+
+
 def _refused(conn: Connection, subject: str) -> Item:
     """A call over a cap: it waits for nobody, and people are told that there were such (L8)."""
     found = next((row.data for row in audit.of_subject(conn, subject) if row.event == "approval.refused"), "{}")
@@ -70,6 +77,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(name="asked", event="approval.request", look=_call, need=_A.PENDING),
     Kind(name="stub", event="capture.hold", look=_stub, need=_C.STUB),
     Kind(name="reply", event="reply.hold", look=_reply, need=ReplyState.HELD),
+    Kind(name="budget", event="budget.hold", look=_budget, need=RunState.PARKED),
     Kind(name="refused", event="approval.refused", look=_refused, need=None),
 )
 EVENTS = {kind.event: kind for kind in KINDS if kind.event is not None}

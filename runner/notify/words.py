@@ -37,6 +37,7 @@ _TITLES: Mapping[str, tuple[str, str]] = {
     "refused": ("a call was refused: too many wait", "calls were refused: too many wait"),
     "stub": ("a capture waits to be accepted", "captures wait to be accepted"),
     "reply": ("a reply waits for your review", "replies wait for your review"),
+    "budget": ("a run waits for more budget", "runs wait for more budget"),
     "test": ("a test, nothing needs you", "tests, nothing needs you"),
 }
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, case, func, not_, or_, select, true, update
 
-from runner.lifecycle import NOTICE, ApprovalState, CaptureState, NoticeEvent, NoticeState, ReplyState, sources
+from runner.lifecycle import NOTICE, ApprovalState, CaptureState, NoticeEvent, NoticeState, ReplyState, RunState, sources
 from runner.model import ApprovalId
 from runner.store import audit, meta, schema
 from runner.store.rows import AuditRow
@@ -24,9 +24,9 @@ _OPEN, _TOLD, _NEEDLESS = "open", "told", "needless"
 #: Rows looked at in one transaction: whoever decides waits no longer than that for the lock.
 _BATCH, _NEAR = 250, 100
 
-#: The state of an approval, a capture or a reply in which it needs somebody; None: it is told however it stands.
-Need: TypeAlias = ApprovalState | CaptureState | ReplyState | None
-_TABLES = {ApprovalState: schema.approvals, CaptureState: schema.captures, ReplyState: replies}
+#: The state of an approval, a capture, a reply or a run in which it needs somebody; None: it is told however it stands.
+Need: TypeAlias = ApprovalState | CaptureState | ReplyState | RunState | None
+_TABLES = {ApprovalState: schema.approvals, CaptureState: schema.captures, ReplyState: replies, RunState: schema.runs}
 
 
 class Subject(NamedTuple):

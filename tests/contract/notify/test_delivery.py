@@ -6,12 +6,13 @@ import asyncio
 from pathlib import Path
 
 from runner import approvals
-from runner.lifecycle import ApprovalEvent, ApprovalState, CaptureEvent
+from runner.lifecycle import ApprovalEvent, ApprovalState, CaptureEvent, RunEvent
 from runner.model import CaptureId, RunId, Sender, SenderKind
 from runner.notify.timing import Timing
 from runner.notify.worker import Pace
-from runner.store import ApprovalRow, CaptureRow, Store, audit, captures
+from runner.store import ApprovalRow, CaptureRow, Store, audit, captures, runs, spending
 from runner.store import approvals as rows
+from runner.store.spending import BudgetHold
 from tests.helpers.notices import Watcher, apprise_to, receiving, webhook_to
 from tests.helpers.stored import ANNA, NOW, a_request, a_run, an_approval, approved, fresh, opened, queue
 
@@ -129,6 +130,25 @@ def test_a_strangers_capture_is_told_without_a_word_of_theirs(store: Store) -> N
         assert got.json["title"] == "runner: a capture waits to be accepted"
         lines = ["agent: scribe", "why: a sender nobody has verified", f"id: {row.id[:10]}", "", "look: runner todo"]
         assert got.json["message"].splitlines()[:5] == lines
+
+
+def test_a_spent_budget_is_told_unless_it_was_raised_meanwhile(store: Store) -> None:
+    """M11, C6."""
+    with receiving() as server:
+        watcher = Watcher(store, apprise_to(server))
+        with store.begin() as conn:
+            waits, goes_on = a_run(conn), a_run(conn)
+            for run in (waits, goes_on):
+                for event in (RunEvent.CLAIM, RunEvent.PARK):
+                    runs.move(conn, run.id, event, now=NOW)
+                spent = BudgetHold(run=run.id, scope=f"run:{run.id}", what="usd", used=9, most=10, created=NOW)
+                spending.hold(conn, spent)
+            runs.move(conn, goes_on.id, RunEvent.RESUME, now=NOW)
+        watcher.tick(21)
+        (got,) = server.got
+        assert got.json["title"] == "runner: a run waits for more budget"
+        lines = ["agent: scribe", "why: its budget is spent: raise it or stop the run", f"id: {waits.id[:10]}"]
+        assert got.json["message"].splitlines()[:3] == lines
 
 
 def test_an_effect_that_nobody_knows_about_is_told(store: Store) -> None:
