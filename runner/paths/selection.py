@@ -30,9 +30,7 @@ class Selection:
             starts with the list's name.
     """
 
-    def __init__(
-        self, *, read: Sequence[str], hide: Sequence[str], without: Collection[tuple[str, ...]] = frozenset()
-    ) -> None:
+    def __init__(self, *, read: Sequence[str], hide: Sequence[str], without: Collection[tuple[str, ...]] = frozenset()) -> None:
         # `read` is plain last-match-wins, so that `!vault/` takes back all of vault; of `hide`, git's own reading, which
         # lets fewer files back in.
         self._read = _compiled("read", read, lambda patterns: PathSpec.from_lines("gitignore", patterns))

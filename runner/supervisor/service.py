@@ -73,7 +73,6 @@ class SupervisorService:
         )
         self.replies, self.statistics = on.replies, Statistics(store=on.store)
         self.forwarding = Forwarding(store=on.store, intake=intake, changes=on.changes)
-        self.replies, self.statistics = on.replies, Statistics(store=on.store)
         self._began = time.monotonic()
 
     async def status(self) -> JsonObject:

@@ -24,7 +24,6 @@ from tests.helpers.fake_contacts import FakeCaptures, FakeContacts
 from tests.helpers.fake_grants import GRANT, FakeGrants
 from tests.helpers.fake_queue import FakeQueue
 from tests.helpers.fake_record import FakeNotices, FakeStatistics
-from tests.helpers.fake_replies import FakeReplies
 from tests.helpers.fake_replies import FakeForwarding, FakeReplies
 from tests.helpers.fake_spending import FakeSpending
 from tests.helpers.fake_switch import FakeSwitch
