@@ -18,7 +18,7 @@ from runner.store.notices import Need, Subject
 _OVER = "more calls than may wait"
 _STRANGER = "a sender nobody has verified"
 _REVIEW = "an answer to somebody else waits for review"
-_SPENT = "its budget is spent: raise it or stop the run"
+_SPENT = "its budget is spent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

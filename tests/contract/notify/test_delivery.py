@@ -147,7 +147,7 @@ def test_a_spent_budget_is_told_unless_it_was_raised_meanwhile(store: Store) -> 
         watcher.tick(21)
         (got,) = server.got
         assert got.json["title"] == "runner: a run waits for more budget"
-        lines = ["agent: scribe", "why: its budget is spent: raise it or stop the run", f"id: {waits.id[:10]}"]
+        lines = ["agent: scribe", "why: its budget is spent", f"id: {waits.id[:10]}"]
         assert got.json["message"].splitlines()[:3] == lines
 
 
