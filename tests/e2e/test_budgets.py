@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from runner.gateway import MIN_REPLY
@@ -57,3 +59,23 @@ def test_a_run_that_waits_for_a_budget_can_be_stopped(supervisor: SupervisorProc
     assert supervisor.ask("todo")["items"] == []
     late = supervisor.run("run", "raise", run, "--tokens", "1000")
     assert (late.returncode, "it has ended" in late.stderr) == (2, True)
+
+
+def test_what_was_set_aside_when_a_supervisor_was_killed_stays_charged(supervisor: SupervisorProcess) -> None:
+    """M11: kill -9 between reserve and settle; nobody knows what came of the request, and the run goes on."""
+    supervisor.script_file.write_text(json.dumps([{"blocks": [text("never said")], "delay": 600}]))
+    supervisor.start()
+    supervisor.publish(limits="[limits]\nbudget_tokens = 1000000")
+    run = supervisor.send()
+
+    def booked() -> int:
+        return sum(row["input_tokens"] + row["output_tokens"] for row in supervisor.ask("usage", "--by", "agent")["rows"])
+
+    aside = eventually(lambda: booked() or None, "something is set aside")
+    supervisor.kill()
+    supervisor.script([text("all done")])
+    supervisor.start()
+    assert booked() >= aside
+    assert supervisor.until(run, "replied")["reply"] == "all done"
+    assert booked() > aside
+    assert aside > 1000  # the longest reply there could have been, which the answered request had no need of
