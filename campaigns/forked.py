@@ -9,9 +9,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -65,12 +66,22 @@ class ForkedSupervisor(SupervisorProcess):
         """Fork; the child never comes back."""
         pid = os.fork()
         if pid == 0:
-            _serve(self.variables, self.log_file)
+            _be(["serve"], self.variables, self.log_file)
         return Forked(pid)
 
+    def run(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        """One command, off a terminal and without anything to read; what it says on both streams is in `stderr`."""
+        assert stdin is None, "a forked command reads nothing"
+        with tempfile.NamedTemporaryFile() as said:
+            pid = os.fork()
+            if pid == 0:
+                _be(arguments, self.variables, Path(said.name))
+            code = Forked(pid).wait()
+            return subprocess.CompletedProcess(arguments, code, "", Path(said.name).read_text())
 
-def _serve(environment: Mapping[str, str], log: Path) -> NoReturn:
-    """Be the command, with its environment and its streams."""
+
+def _be(arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> NoReturn:
+    """Be a command, with its environment and its streams."""
     code = 1
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -82,8 +93,8 @@ def _serve(environment: Mapping[str, str], log: Path) -> NoReturn:
         os.dup2(file, _STDOUT)
         os.dup2(file, _STDERR)
         os.closerange(_STDERR + 1, _HANDLES)
-        sys.argv = ["runner", "serve"]
-        code = main(["serve"])
+        sys.argv = ["runner", *arguments]
+        code = main(arguments)
     except BaseException:  # noqa: BLE001  the edge of a process
         traceback.print_exc()
     finally:
