@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import Connection, RowMapping, select, update
 
 from runner.errors import NotFoundError
@@ -53,6 +55,13 @@ def open_attempts(conn: Connection, run: RunId | None = None) -> tuple[SegmentRo
     if run is not None:
         query = query.where(schema.segments.c.run == run)
     return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
+
+
+def ended_containers(conn: Connection, these: Collection[str]) -> frozenset[str]:
+    """Those whose attempt has ended: nobody has them any more."""
+    table = schema.segments.c
+    query = select(table.container_id).where(table.container_id.in_(sorted(these)), table.ended.is_not(None))
+    return frozenset(str(one) for one in conn.scalars(query))
 
 
 def _one(run: RunId, segment: int, attempt: int) -> tuple[codec.Condition, ...]:

@@ -23,8 +23,8 @@ _log = logging.getLogger(__name__)
 
 #: Seconds between two looks: until one was answered and while there is a container that nobody has, and after that.
 SOON, EVERY = 5.0, 20.0
-#: Seconds after which a container of ours that nobody has is left over: longer than any start may take; less once stopped.
-STRANGE, STOPPED = 300.0, 4.0
+#: Seconds after which a container of ours that nobody has is left over: longer than any start may take; less once it ended.
+STRANGE, SETTLED = 300.0, 4.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,9 +70,10 @@ class Sweep:
         had = await self.around.store.query(_had) | self.pool.ids
         now = self.now()
         self._strange = {one: self._strange.get(one, now) for one in made - had}
-        for_long = {one: now - since for one, since in self._strange.items()}
-        stopped = await reaping.stopped(self.around.engine, frozenset(one for one, age in for_long.items() if age >= STOPPED))
-        return stopped | {one for one, age in for_long.items() if age >= STRANGE}
+        settled = frozenset(one for one, since in self._strange.items() if now - since >= SETTLED)
+        ended = await self.around.store.query(segments.ended_containers, settled) if settled else settled
+        long = frozenset(one for one, since in self._strange.items() if now - since >= STRANGE)
+        return ended | long | await reaping.stopped(self.around.engine, settled - ended)
 
     async def _run(self) -> None:
         answered = False

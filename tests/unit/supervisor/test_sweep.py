@@ -10,7 +10,9 @@ import pytest
 from runner.errors import SandboxUnavailableError
 from runner.lifecycle import RunState
 from runner.sandbox.launch import BOOT_LABEL, STATE_LABEL
-from runner.supervisor.sweep import STOPPED, STRANGE, Sweep
+from runner.store import segments
+from runner.store.rows import SegmentRow
+from runner.supervisor.sweep import SETTLED, STRANGE, Sweep
 from tests.unit.supervisor.conducting import OWNER
 from tests.unit.supervisor.waiting import Pooled
 from tests.unit.supervisor.world import World, play
@@ -95,9 +97,28 @@ def test_a_container_that_stopped_while_the_engine_was_away_goes_soon_after_nobo
         await pooled.stage.engine.start(stopped)
         await pooled.stage.engine.kill(stopped)
         assert await sweep.look() == frozenset()
-        pooled.clock.now += STOPPED
+        pooled.clock.now += SETTLED
         assert await sweep.look() == {stopped}
         assert set(pooled.stage.engine.containers) == {created}
         await pooled.stage.engine.remove(created)
+
+    swept(tmp_path, story)
+
+
+def test_a_container_whose_attempt_has_ended_goes_soon_even_if_it_never_ran(tmp_path: Path) -> None:
+    """Case 102: the engine went away between its creation and its start, and took its removal along."""
+
+    async def story(pooled: Pooled, sweep: Sweep, a_container: Callable[[str, str], Awaitable[str]]) -> None:
+        made = await a_container(OWNER, BOOT)
+        row, store = pooled.world.a_run(), pooled.pool.around.store
+        attempt = SegmentRow(run=row.id, segment=7, attempt=0, container_id=made, created=1.0)
+        await store.call(segments.insert, attempt)
+        assert await sweep.look() == frozenset()
+        pooled.clock.now += SETTLED
+        assert await sweep.look() == frozenset(), "it is somebody's"
+        await store.call(segments.end, row.id, 7, 0, reason="failed", now=2.0)
+        assert await sweep.look() == frozenset()
+        pooled.clock.now += SETTLED
+        assert await sweep.look() == {made}
 
     swept(tmp_path, story)
