@@ -16,7 +16,7 @@ def report_shown(client: Client, approval: JsonObject, *, surface: str, parts: S
     Args:
         client: The supervisor.
         approval: As `show --json` has it.
-        surface: Where it was shown: `cli`, `show`, `inbox`.
+        surface: Where it was shown and could be decided: `cli` or `inbox`. `runner show` asks nothing, and reports nothing.
         parts: The lines of each part, as they were shown.
 
     Raises:

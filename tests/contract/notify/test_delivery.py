@@ -57,7 +57,7 @@ def test_what_is_decided_while_it_settles_is_told_to_nobody(store: Store) -> Non
 
 
 def test_a_flood_is_one_notice_that_names_some_and_counts_all(store: Store) -> None:
-    """C6, L8: bursts coalesce."""
+    """C6, L8, A38: bursts coalesce."""
     with receiving() as server:
         watcher = Watcher(store, apprise_to(server))
         with store.begin() as conn:

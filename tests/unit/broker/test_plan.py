@@ -90,6 +90,7 @@ def test_an_absolute_path_is_the_same_target(cwd):
     ],
 )
 def test_an_edit_that_must_fail_is_never_asked_of_a_person(cwd, arguments, why):
+    """A36: a text that occurs twice too."""
     (cwd / "a.txt").write_bytes(b"one two aaa")
     assert reason(planned(cwd, "Edit", **arguments)) == why
 

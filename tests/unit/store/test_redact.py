@@ -63,6 +63,7 @@ def test_a_secret_is_known_by_its_shape_in_every_place(token: str, form: str) ->
     ],
 )
 def test_a_secret_is_known_by_the_name_before_it(given_: object, left: object) -> None:
+    """A32: nested in lists and objects too."""
     assert redacted(given_) == left  # type: ignore[arg-type]
 
 

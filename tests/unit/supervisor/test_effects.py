@@ -198,7 +198,7 @@ def test_a_snapshot_that_is_gone_does_not_undo_the_effect(tmp_path: Path) -> Non
 
 
 def test_a_file_that_changed_since_it_was_shown_is_not_written_over(tmp_path: Path) -> None:
-    """B5, B6."""
+    """B5, B6, A37."""
 
     async def scene(world: World) -> None:
         row, (waiting,) = await held(world, write("in.txt", "agent's"))
