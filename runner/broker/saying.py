@@ -58,7 +58,8 @@ def does(call: Spoken) -> str:
         return f"Call {named(tool)} of the connector {named(server)}"
     known = TOOLS.get(call.tool)
     if known is not None and known.description:
-        return f"{call.tool}: {known.description.rstrip('.')}"
+        # The rest is told to the model: how to go on while the call waits.
+        return f"{call.tool}: {known.description.split('. ')[0].rstrip('.')}"
     given = ", ".join(named(name) for name in call.arguments)
     return f"Call {named(call.tool)}" + (f" with {given}" if given else "")
 

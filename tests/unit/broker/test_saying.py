@@ -44,6 +44,7 @@ def call(tool: str, *, path: str | None = None, stood: str | None = None, **argu
         (call("mcp__mail__send", to="x"), "Call send of the connector mail"),
         (call("Unheard", a=1, b=2), "Call Unheard with a, b"),
         (call("BrowserClick", target="x"), "BrowserClick: Clicks an element"),
+        (call("CreateDocument"), "CreateDocument: Makes a new document; it never changes an existing one"),
     ],
 )
 def test_a_call_is_said_in_words(one: Spoken, words: str) -> None:
