@@ -77,6 +77,22 @@ class Session:
         with self._worded():
             await self._connect()
 
+    async def settle(self) -> None:
+        """Wait until the CLI says that it has all its tools: one that is stopped before has none of ours when it goes on.
+
+        Raises:
+            AgentProtocolError: It does not say so; the container is to be removed.
+        """
+        if not brokered_tools(self._start.profile):
+            return
+        with self._worded():
+            try:
+                with anyio.fail_after(START_SECONDS):
+                    while not _has_ours(await self._client.get_mcp_status()):  # noqa: ASYNC110 - the CLI tells when asked only
+                        await anyio.sleep(0.1)
+            except TimeoutError:
+                raise self._broken(f"it had not all its tools within {START_SECONDS:g} seconds") from None
+
     async def close(self) -> None:
         """End a conversation that may never have begun; the container is gone afterwards."""
         await self._client.disconnect()
@@ -168,6 +184,13 @@ def sdk_options(start: Start, gate: Gate) -> ClaudeAgentOptions:
         permission_mode="default",
         allowed_tools=[],
     )
+
+
+def _has_ours(status: object) -> bool:
+    """Whether the CLI's answer says that it is connected with the server of brokered tools."""
+    servers = status.get("mcpServers") if isinstance(status, dict) else None
+    found = servers if isinstance(servers, list) else []
+    return any(isinstance(one, dict) and (one.get("name"), one.get("status")) == (SERVER, "connected") for one in found)
 
 
 def user_message(message: Message) -> JsonObject:

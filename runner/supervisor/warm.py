@@ -125,6 +125,7 @@ async def fill(  # noqa: PLR0913 -- one container, whole
     warm = Warm(recipe=recipe, folder=folder, nonce=nonce, start=start, since=now, box=box, session=session, seat=seat)
     try:
         await session.connect()
+        await session.settle()
         await engine.pause(box.container_id)
     except BaseException:
         await warm.discard()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from runner.captures import to_json as capture_to_json
-from runner.errors import SandboxError
+from runner.errors import AgentProtocolError, SandboxError
 from runner.lifecycle import RunState
 from runner.model import Capture, Sender, SenderKind
 from runner.settings import load_settings
@@ -232,8 +232,9 @@ def test_one_that_speaks_before_it_is_asked_is_not_used(tmp_path: Path) -> None:
         pooled.stage.engine.behaviour = hasty
         row = world.a_run()
         pooled.clock.now += SOON
-        await pooled.pool.round()
-        await settled(lambda: not any(warm.usable for warm in pooled.pool._waiting))
+        with pytest.raises(AgentProtocolError):
+            await pooled.pool.round()
+        assert pooled.stage.left() == (0, [])
         pooled.stage.engine.behaviour = polite
         pooled.stage.conduct(row)
         await pooled.stage.reaches(row, RunState.RUNNING)

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from runner.model import SERVER, JsonObject
 from runner.supervisor.pool import QUIET, Pool, Sizes
 from runner.supervisor.segment import Conductor
 from runner.supervisor.warm import Warm
@@ -14,6 +15,9 @@ from tests.helpers.fake_engine import FakeContainer
 from tests.unit.supervisor.conducting import Stage
 from tests.unit.supervisor.world import World
 
+#: What the CLI answers when it is asked about the server of brokered tools.
+TOOLS: JsonObject = {"mcpServers": [{"name": SERVER, "status": "connected"}]}
+
 
 async def polite(container: FakeContainer) -> None:
     """A CLI that answers the handshake and waits."""
@@ -21,7 +25,7 @@ async def polite(container: FakeContainer) -> None:
         for line in data.splitlines():
             said: Any = json.loads(line)
             if said["type"] == "control_request":
-                answer = {"subtype": "success", "request_id": said["request_id"], "response": INITIALIZED}
+                answer = {"subtype": "success", "request_id": said["request_id"], "response": {**INITIALIZED, **TOOLS}}
                 await container.out(json.dumps({"type": "control_response", "response": answer}).encode() + b"\n")
 
 
