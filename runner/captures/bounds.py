@@ -20,7 +20,7 @@ class Bounds:
     image_pixels: int = 32_000_000
     shown_side: int = 1_568  #: pixels of the longer side that a model sees whole
     shown_pixels: int = 1_150_000  #: of one picture, likewise
-    shown_together: int = 2_400_000  #: of all of a capture: what its prompt can carry
+    shown_bytes: int = 480_000  #: a little above, the CLI makes a JPEG of it, and the model sees another picture (measured)
     images_bytes: int = 20 * 1024 * 1024
     wire_bytes: int = 32 * 1024 * 1024  #: the whole JSON text
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")

@@ -85,14 +85,20 @@ _READERS: tuple[tuple[bytes, str, Callable[[bytes], tuple[int, int] | None]], ..
 )
 
 
-def room_for(facts: ImageFacts, *, share: int) -> tuple[int, int]:
-    """Width and height that a picture is shown in: its own, or as much smaller as one of `share` pictures must be.
+def room_for(facts: ImageFacts) -> tuple[int, int]:
+    """Width and height that a picture is shown in: its own, or as much smaller as it must be.
 
     The model's provider shrinks what is larger; then the person and the model would not see the same.
     """
-    pixels = min(BOUNDS.shown_pixels, BOUNDS.shown_together // share)
-    factor = min(1.0, BOUNDS.shown_side / max(facts.width, facts.height), (pixels / (facts.width * facts.height)) ** 0.5)
+    area = (BOUNDS.shown_pixels / (facts.width * facts.height)) ** 0.5
+    factor = min(1.0, BOUNDS.shown_side / max(facts.width, facts.height), area)
     return max(1, int(facts.width * factor)), max(1, int(facts.height * factor))
+
+
+def less_room(within: tuple[int, int], *, size: int) -> tuple[int, int]:
+    """What to try next when the picture's file came out `size` bytes long, and that is too long."""
+    factor = min(0.9, 0.95 * (BOUNDS.shown_bytes / size) ** 0.5)
+    return max(1, int(within[0] * factor)), max(1, int(within[1] * factor))
 
 
 def is_animated(data: bytes) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from runner.captures import BOUNDS, png, sniff
-from runner.captures.images import is_animated, room_for
+from runner.captures.images import is_animated, less_room, room_for
 from runner.errors import CaptureError
 from runner.model import Capture, Image
 from runner.resources import sandbox_dir
@@ -24,6 +24,8 @@ from runner.sandbox.launch import BOOT_LABEL, STATE_LABEL
 _log = logging.getLogger(__name__)
 #: Pictures decoded at the same time; more wait.
 AT_ONCE = 2
+#: Sizes that are tried until the file is small enough; the second is by the measure of the first.
+_TRIES = 4
 
 
 class Pictures(Protocol):
@@ -58,32 +60,34 @@ class Studio:
             image = await decoders(self.engine, progress=_log.info)
         seccomp = await asyncio.to_thread((sandbox_dir() / "seccomp.json").read_text, encoding="utf-8")
         spec = DecoderSpec(seccomp=seccomp, runtime=self.runtime)
-        made = await asyncio.gather(
-            *(
-                self._clean(one, at, share=len(capture.images), spec=spec, image=image)
-                for at, one in enumerate(capture.images, 1)
-            )
-        )
+        made = await asyncio.gather(*(self._clean(one, at, spec=spec, image=image) for at, one in enumerate(capture.images, 1)))
         return replace(capture, images=tuple(made))
 
-    async def _clean(self, given: Image, at: int, *, share: int, spec: DecoderSpec, image: str) -> Image:
+    async def _clean(self, given: Image, at: int, *, spec: DecoderSpec, image: str) -> Image:
         facts = sniff(given.data)
         if facts is None or facts.media_type not in BOUNDS.image_types:
             raise CaptureError(f"cannot take image {at}: it is no PNG, JPEG, GIF or WebP picture")
-        within = room_for(facts, share=share)
-        job = Job(
-            data=given.data,
-            media_type=facts.media_type,
-            within=within,
-            shrink=facts.width > within[0] or facts.height > within[1],
-            animated=is_animated(given.data),
-        )
+        within = room_for(facts)
+        for _ in range(_TRIES):
+            job = Job(
+                data=given.data,
+                media_type=facts.media_type,
+                within=within,
+                shrink=facts.width > within[0] or facts.height > within[1],
+                animated=is_animated(given.data),
+            )
+            data = await self._written(job, at, spec=spec, image=image)
+            if len(data) <= BOUNDS.shown_bytes:
+                return Image(name=given.name, media_type="image/png", data=data)
+            within = less_room(within, size=len(data))
+        raise CaptureError(f"cannot take image {at}: it does not become small enough", resolution="send a smaller one")
+
+    async def _written(self, job: Job, at: int, *, spec: DecoderSpec, image: str) -> bytes:
+        """A PNG of what the picture decodes to."""
         try:
             async with self._free:
-                pixels = await decode(
-                    self.engine, job, spec=spec, image=image, labels={STATE_LABEL: self.owner, BOOT_LABEL: self.boot}
-                )
+                labels = {STATE_LABEL: self.owner, BOOT_LABEL: self.boot}
+                pixels = await decode(self.engine, job, spec=spec, image=image, labels=labels)
         except UndecodableError as error:
             raise CaptureError(f"cannot take image {at}: {error.brief}", resolution="send another picture") from None
-        data = await asyncio.to_thread(png.encode, pixels.width, pixels.height, pixels.data, channels=pixels.channels)
-        return Image(name=given.name, media_type="image/png", data=data)
+        return await asyncio.to_thread(png.encode, pixels.width, pixels.height, pixels.data, channels=pixels.channels)
