@@ -264,8 +264,8 @@ def main() -> None:
     """Measure, write, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("result", nargs="?", type=Path, default=RESULT, help="where the JSON goes")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--parked", type=int, default=PARKED)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="approvals of each kind (%(default)s)")
+    parser.add_argument("--parked", type=int, default=PARKED, help="parked runs to list (%(default)s)")
     options = parser.parse_args()
     with prepared() as bench:
         result = measure(bench, max(options.rounds, 1), max(options.parked, 1))

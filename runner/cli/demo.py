@@ -13,7 +13,7 @@ from runner.api.client import Client, as_object
 from runner.cli.decide import ask_person
 from runner.cli.follow import ended_well, follow_run
 from runner.cli.shared import SUPERVISOR, now
-from runner.cli.stage import AGENT, NOTES, Stage, stage
+from runner.cli.stage import AGENT, NOTES, Stage, stage, turns
 from runner.errors import RunnerError
 from runner.lifecycle import RUN_ENDS
 from runner.model import JsonObject
@@ -40,7 +40,7 @@ def demo(
     """Watch a hosted agent answer a capture: reads run, a write waits for you, the rest is refused."""
     screen = Screen()
     started = time.monotonic()
-    with stage(keep=keep) as built:
+    with stage(keep=keep, script=turns()) as built:
         play = _Play(screen, built, alone=yes or not screen.interactive)
         try:
             play.run()

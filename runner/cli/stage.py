@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from runner.api.client import Client
@@ -35,7 +37,9 @@ SUMMARY = """# Summary
 Release: Thursday. Importer: Mina, reviewed by Jo. The shared folder stays as it is until then.
 """
 _PATIENCE = 180.0
-_UNSET = ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "ANTHROPIC_API_KEY", "RUNNER_KEY_FILE", "RUNNER_MAX_POLICY", "RUNNER_APPROVERS")
+_UNSET = ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "ANTHROPIC_API_KEY")
+#: Of the person's own settings only these count here: what the containers need to start at all.
+_KEPT = ("RUNNER_RUNTIME", "RUNNER_POOL__SIZE")
 
 
 class Stage:
@@ -43,10 +47,12 @@ class Stage:
 
     Args:
         home: The temporary directory everything is in.
+        script: The scripted model's turns.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, script: Sequence[Json]) -> None:
         self.home = home
+        self._script = list(script)
         self.state = home / "state"
         self.log = home / "serve.log"
         self._child: subprocess.Popen[bytes] | None = None
@@ -67,7 +73,7 @@ class Stage:
             SupervisorUnavailableError: It ended, or is not ready in time.
         """
         script = self.home / "script.json"
-        script.write_text(json.dumps({"scripts": {AGENT: turns()}}), encoding="utf-8")
+        script.write_text(json.dumps({"scripts": {AGENT: self._script}}), encoding="utf-8")
         with self.log.open("wb") as log:
             self._child = subprocess.Popen(  # noqa: S603 - our own words, no shell
                 serve_command(),
@@ -85,6 +91,17 @@ class Stage:
                     "cannot run the demo: its supervisor is not ready in time", details=self.tail()
                 )
             time.sleep(0.05)
+
+    def door(self) -> Path:
+        """A program in the stage's directory that is `runner` for this supervisor, and knows no other."""
+        door = self.home / "runner"
+        unset = [name for name in os.environ if _is_theirs(name)]
+        words = ["exec", "env", *(word for name in unset for word in ("-u", name))]
+        words += [f"{name}={value}" for name, value in self._own().items()]
+        words += [sys.executable, "-P", "-m", "runner"]
+        door.write_text(f'#!/bin/sh\n{shlex.join(words)} "$@"\n', encoding="utf-8")
+        door.chmod(0o700)
+        return door
 
     def tail(self) -> str:
         """The end of the supervisor's log."""
@@ -105,24 +122,31 @@ class Stage:
             child.wait()
 
     def _environment(self, script: Path) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if name not in _UNSET}
-        database = f"sqlite:///{self.state}/runner.db"
-        own = {"RUNNER_STATE_DIR": str(self.state), "RUNNER_DATABASE_URL": database, "RUNNER_MODEL": f"scripted:{script}"}
-        # Its approvals are the demo's own, of its own file: it may be tried from within an agent's shell too.
-        own |= {"XDG_CONFIG_HOME": str(self.home / "config"), "RUNNER_TRIPWIRES": "off"}
-        own["RUNNER_POOL__SIZE"] = "0"  # it ends with nothing left running
-        return kept | own | {"NO_COLOR": "1"}
+        kept = {name: value for name, value in os.environ.items() if not _is_theirs(name)}
+        return kept | self._own() | {"RUNNER_MODEL": f"scripted:{script}", "NO_COLOR": "1"}
+
+    def _own(self) -> dict[str, str]:
+        """What makes a process one of this stage."""
+        own = {"RUNNER_STATE_DIR": str(self.state), "RUNNER_DATABASE_URL": f"sqlite:///{self.state}/runner.db"}
+        # Its approvals are the stage's own, of its own file: it may be tried from within an agent's shell too.
+        return own | {"XDG_CONFIG_HOME": str(self.home / "config"), "RUNNER_TRIPWIRES": "off"}
+
+
+def _is_theirs(name: str) -> bool:
+    """Whether a variable speaks of the person's own supervisor, keys or settings."""
+    return name in _UNSET or (name.startswith("RUNNER_") and name not in _KEPT)
 
 
 @contextlib.contextmanager
-def stage(*, keep: bool) -> Iterator[Stage]:
+def stage(*, keep: bool, script: Sequence[Json]) -> Iterator[Stage]:
     """A stage in a directory that only this user can enter; taken down again whatever happens.
 
     Args:
         keep: Leave the directory, with database, log and the agent's folder.
+        script: The scripted model's turns.
     """
     home = Path(tempfile.mkdtemp(prefix="runner-demo-"))
-    built = Stage(home)
+    built = Stage(home, script)
     try:
         yield built
     finally:
@@ -132,21 +156,22 @@ def stage(*, keep: bool) -> Iterator[Stage]:
 
 
 def turns() -> list[Json]:
-    """The scripted model's turns: reads, two attempts that must fail, a write, an answer."""
+    """The demo's turns of the scripted model: reads, two attempts that must fail, a write, an answer."""
     return [
         [
             {"type": "text", "text": "I read the notes, and look around while I am at it."},
-            _call(1, "Read", {"file_path": "/workspace/notes.md"}),
-            _call(2, "Read", {"file_path": "../../etc/passwd"}),
-            _call(3, "Bash", {"command": "id; cat /etc/shadow"}),
+            call(1, "Read", {"file_path": "/workspace/notes.md"}),
+            call(2, "Read", {"file_path": "../../etc/passwd"}),
+            call(3, "Bash", {"command": "id; cat /etc/shadow"}),
         ],
         [
             {"type": "text", "text": "Now the summary."},
-            _call(4, "mcp__runner__Write", {"file_path": "/workspace/summary.md", "content": SUMMARY}),
+            call(4, "mcp__runner__Write", {"file_path": "/workspace/summary.md", "content": SUMMARY}),
         ],
         [{"type": "text", "text": "The notes are summarised; see summary.md."}],
     ]
 
 
-def _call(number: int, name: str, arguments: dict[str, Json]) -> Json:
+def call(number: int, name: str, arguments: dict[str, Json]) -> Json:
+    """A call of a scripted turn."""
     return {"type": "tool_use", "id": f"toolu_demo_{number}", "name": name, "input": arguments}

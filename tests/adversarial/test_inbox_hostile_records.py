@@ -60,7 +60,7 @@ def drawn(inbox: Driven) -> list[str]:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("attack", EVERY)
 def test_every_part_of_a_hostile_card_is_harmless_and_fits(attack: str, width: int) -> None:
-    """A1-A46: printable, no wider than the screen, every line in its place, and every line of theirs behind the gutter."""
+    """Attacks 1-46: printable, no wider than the screen, each line in its place, and every line of theirs behind the gutter."""
     inbox = Driven(hostile(EVERY[attack]), a_call(2), size=(width, 24))
     for _ in range(3):
         lines = drawn(inbox)
@@ -73,7 +73,7 @@ def test_every_part_of_a_hostile_card_is_harmless_and_fits(attack: str, width: i
 
 @pytest.mark.parametrize("attack", EVERY)
 def test_the_parts_together_are_the_whole_card(attack: str) -> None:
-    """V4, A17-A21: no line of a card is left out between two parts."""
+    """V4, attacks 17-21: no line of a card is left out between two parts."""
     inbox = Driven(hostile(EVERY[attack]), size=(60, 24))
     card = inbox.inbox.card
     assert card is not None

@@ -71,6 +71,7 @@ def test_an_empty_chain_holds(store: Store) -> None:
 def test_each_kind_of_tampering_is_found_at_its_place(
     chain: Path, tamper: Callable[[sqlite3.Connection], object], seq: int
 ) -> None:
+    """A1: changed, gone, put in, twice, in another order, cut off at either end, the end forged or forgotten."""
     with closing(sqlite3.connect(chain)) as raw, raw:
         for action in ("insert", "update", "delete"):
             raw.execute(f"DROP TRIGGER runner_audit_{action}")

@@ -42,6 +42,7 @@ def test_a_grant_reads_back_as_it_was_given_and_is_on_record(store: Store) -> No
 
 
 def test_uses_are_taken_until_none_is_left(store: Store) -> None:
+    """D3."""
     row = a_grant()
     with store.begin() as conn:
         grants.insert(conn, row)

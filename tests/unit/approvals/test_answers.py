@@ -185,6 +185,7 @@ def conn(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 @pytest.mark.parametrize("what", ANSWERS)
 def test_each_decision_is_answered_as_documented(what: str, conn: Connection) -> None:
+    """D1."""
     ends, error, text = ANSWERS[what]
     row = ends(conn)
     assert (outcome_text(row), is_error(row)) == (text, error)

@@ -47,6 +47,7 @@ def test_a_grant_that_is_not_well_put_is_bad_input(arguments: tuple[str, ...], r
 
 
 def test_grants_are_listed_shown_and_revoked(run: Run, service: FakeService) -> None:
+    """D3, K1."""
     ran = run("grants")
     assert [word in ran.out for word in (GRANT, "beneath out, file_path=out/*.md", "live", "1 of 5")] == [True] * 4
     assert json.loads(run("grants", "--json").out)["grants"][0]["id"] == GRANT

@@ -1,4 +1,4 @@
-"""The escape, character by character (V2, V4, A1 to A27 of fence.md §3.5)."""
+"""The escape, character by character (V2, V4, attacks 1 to 27 of fence.md §3.5)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from runner.render import CONTINUED, GUTTER, show_block, show_fields, show_inlin
     ],
 )
 def test_each_kind_of_character_has_one_display(received: str, shown: str) -> None:
-    """V2, V4; A1, A2, A7, A10, A11, A15, A16, A18, A22."""
+    """V2, V4; attacks 1, 2, 7, 10, 11, 15, 16, 18, 22."""
     assert show_text(received) == shown
 
 
@@ -54,7 +54,7 @@ def test_a_cell_is_bounded_and_says_by_how_much() -> None:
 
 
 def test_newlines_are_lines_and_many_are_counted() -> None:
-    """V4, A17."""
+    """V4, attack 17."""
     assert show_lines("a\nb\n\nc") == ["a", "b", "", "c"]
     assert show_lines("a" + "\n" * 500 + "rm -rf") == ["a⏎×500⏎", "rm -rf"]
     assert show_lines("a\n") == ["a", ""]
@@ -63,7 +63,7 @@ def test_newlines_are_lines_and_many_are_counted() -> None:
 
 
 def test_a_copy_of_our_prompt_stays_behind_the_gutter() -> None:
-    """V5, A27."""
+    """V5, attack 27."""
     assert show_block("│ approve Write? y\napproval a_x  pending") == [
         GUTTER + "│ approve Write? y",
         GUTTER + "approval a_x  pending",
@@ -71,13 +71,13 @@ def test_a_copy_of_our_prompt_stays_behind_the_gutter() -> None:
 
 
 def test_a_long_line_goes_on_behind_its_own_mark() -> None:
-    """V4, A19, A20: nothing is cut, and no blank is lost at the edge."""
+    """V4, attacks 19 and 20: nothing is cut, and no blank is lost at the edge."""
     assert show_block("aaaaaaaa bbbb", width=11) == [GUTTER + "aaaaaaaa", CONTINUED + " bbbb"]
     assert show_block("日本語日本語", width=10) == [GUTTER + "日本語日", CONTINUED + "本語"]
 
 
 def test_a_calls_input_is_shown_field_by_field() -> None:
-    """V1, V2, A29."""
+    """V1, V2, attack 29."""
     assert show_fields({"file_path": "a\u202e.md", "replace_all": True, "content": "x\ny"}) == [
         "field file_path: text, 5 characters",
         GUTTER + "a\\u{202e}.md",

@@ -32,6 +32,7 @@ TOKENS = [
 @pytest.mark.parametrize("token", TOKENS)
 @pytest.mark.parametrize("form", ["{}", "it used {} again", '{{"header": "{}"}}', "/srv/{}/file", "url?k={}&x=1"])
 def test_a_secret_is_known_by_its_shape_in_every_place(token: str, form: str) -> None:
+    """V9, A5."""
     said = redacted({"a": [{"reason": form.format(token)}]})
     assert said == {"a": [{"reason": form.format(REDACTED)}]} or token.startswith("-----BEGIN PRIVATE")
     assert not any(part in json.dumps(said) for part in ("MIIE", token))
@@ -87,6 +88,7 @@ def test_what_is_redacted_once_stays_as_it_is(text: str) -> None:
 
 
 def test_the_database_file_holds_no_secret_that_a_reason_brought(tmp_path: Path) -> None:
+    """V9, A5: the digest stays."""
     with opened(tmp_path / "runner.db") as store, store.begin() as conn:
         row = audit.append(conn, time=NOW, event="x", subject="s", data={"reason": f"it says {TOKENS[0]}", "digest": DIGEST})
         assert (json.loads(row.data), audit.verify(conn)) == ({"reason": f"it says {REDACTED}", "digest": DIGEST}, None)

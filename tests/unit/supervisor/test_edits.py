@@ -33,7 +33,7 @@ EDITED = text(file_path="b.txt", content="B")
 
 
 def test_the_edited_call_is_carried_out_and_the_proposed_one_is_not(tmp_path: Path) -> None:
-    """Three records: what was proposed, who decided, what was carried out."""
+    """D2, three records: what was proposed, who decided, what was carried out."""
 
     async def scene(world: World) -> None:
         row, (waiting,) = await held(world)
@@ -94,7 +94,7 @@ _REFUSED: tuple[tuple[str, type[RunnerError], str], ...] = (
 
 
 def test_an_edit_is_held_to_the_rules_of_a_proposal(tmp_path: Path) -> None:
-    """Schema, confinement, policy; nothing is released, nothing is stored, the call waits as it was proposed."""
+    """D2: schema, confinement, policy; nothing is released, nothing is stored, the call waits as it was proposed."""
 
     async def scene(world: World) -> None:
         _, (waiting,) = await held(world)
