@@ -9,6 +9,7 @@ import typer
 from runner.api.client import as_object
 from runner.cli.completion import any_run, pending
 from runner.cli.editing import EditFile, planned, read_edit
+from runner.cli.practice import demo
 from runner.cli.shared import DECISIONS, JsonFlag, Reached, connect, need_ref, now, reach
 from runner.cli.stats import stats
 from runner.errors import UsageError
@@ -25,6 +26,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(invoke_without_command=True)
     group.callback(epilog="Example: runner approvals --run r_7k3m9q --json")(approvals)
     group.command(epilog="Example: runner approvals stats --since 30d")(stats)
+    group.command(epilog="Example: runner approvals demo")(demo)
     app.add_typer(group, name="approvals", rich_help_panel=DECISIONS)
     app.command(rich_help_panel=DECISIONS, epilog="Example: runner show a_2v8xk1")(show)
 
