@@ -24,7 +24,7 @@ from tests.helpers.fake_contacts import FakeCaptures, FakeContacts
 from tests.helpers.fake_grants import GRANT, FakeGrants
 from tests.helpers.fake_queue import FakeQueue
 from tests.helpers.fake_record import FakeNotices, FakeStatistics
-from tests.helpers.fake_replies import FakeForwarding, FakeReplies
+from tests.helpers.fake_replies import REPLY, FakeForwarding, FakeReplies
 from tests.helpers.fake_spending import FakeSpending
 from tests.helpers.fake_switch import FakeSwitch
 from tests.helpers.fake_undos import FakeUndos
@@ -270,7 +270,7 @@ class FakeService:
 
     async def find(self, ref: str) -> JsonObject:
         """By prefix of at least six characters."""
-        for kind, id in (("approval", APPROVAL), ("run", RUN), ("capture", CAPTURE), ("grant", GRANT)):
+        for kind, id in (("approval", APPROVAL), ("run", RUN), ("capture", CAPTURE), ("grant", GRANT), ("reply", REPLY)):
             if len(ref) >= 6 and id.startswith(ref):
                 return {"kind": kind, "id": id, **(self.grants.row if kind == "grant" else {})}
         raise NotFoundError(f"cannot find {ref}: no such id")
