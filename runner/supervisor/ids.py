@@ -38,10 +38,6 @@ class Ids:
         """A reply's id."""
         return ReplyId(make_id("p", self._entropy(10)))
 
-    def share(self) -> str:
-        """A shared file's id."""
-        return make_id("s", self._entropy(10))
-
     def wire(self) -> str:
         """A tool use's id where the model's own came before; it tells nothing."""
         return f"toolu_{self._entropy(12).hex()}"
