@@ -4,7 +4,7 @@ SHELL := bash
 .NOTPARALLEL:
 BIN := .venv/bin
 
-.PHONY: help setup demo test check format faults fuzz wall escape bench oracle mutants diagrams pictures stop-engine
+.PHONY: help setup demo test check format faults corpora fuzz wall escape bench oracle mutants diagrams pictures stop-engine
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,11 @@ format: ## put the code into ruff's format and fix what ruff can fix
 faults: ## kills at every arrow, engine, disk, clock, standstill, races: a table that must be all zeros; ARGS="--seed 7"
 	@scripts/setup.sh --for-tests
 	@$(BIN)/python -m campaigns.faults $(ARGS)
+
+corpora: ## public attack corpora against fence, screen and decision: a table that must be all zeros; needs the package index
+	@scripts/setup.sh --only-venv
+	@$(BIN)/python -m scripts.corpora
+	@$(BIN)/python -m campaigns.corpora --write
 
 fuzz: ## odd requests at a gateway's socket for FUZZ_SECONDS (600); nothing may be found; ARGS=SEED
 	@scripts/setup.sh --only-venv

@@ -22,7 +22,8 @@ def width_of(text: str) -> int:
     """Terminal columns `text` can take at most: a terminal may draw ambiguous characters wide and marks apart (A26)."""
     if text.isascii():
         return len(text)
-    return sum(2 if unicodedata.east_asian_width(char) in "WFA" else 1 for char in text)
+    # Flags and pictographs are narrow by their property, and two columns wide on many terminals.
+    return sum(2 if char >= "\U0001f000" or unicodedata.east_asian_width(char) in "WFA" else 1 for char in text)
 
 
 def show_block(text: str, *, width: int | None = None) -> list[str]:

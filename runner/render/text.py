@@ -23,9 +23,10 @@ BREAK = "⏎"  #: `⏎×9⏎` stands for nine newlines
 CUT, CUT_END = "⟪", "⟫"  #: `⟪+9⟫` ends a bounded cell: nine characters more were received
 
 _OURS = frozenset((BLANK, BREAK, CUT, CUT_END))
-#: Drawn as nothing though Unicode calls them printable letters, marks or symbols.
+#: Drawn as nothing though Unicode calls them printable letters, marks or symbols; and enclosing marks, at which some
+#: emulators stop drawing the rest of a line.
 _INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\ufffc\U0001d159\U000e0100-\U000e01ef]"
+    "[\u0488\u0489\u1abe\u20dd-\u20e0\u20e2-\u20e4\ua670-\ua672\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\ufffc\U0001d159\U000e0100-\U000e01ef]"
 )
 #: Where even a text of printable characters needs care.
 _CARE = re.compile(f"[\\\\{''.join(sorted(_OURS))}]| {{{RUN},}}| $")
