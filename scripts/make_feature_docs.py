@@ -185,7 +185,7 @@ AREAS = {
 }
 
 
-def tests_by_number() -> dict[int, list[str]]:
+def numbered_tests() -> dict[int, list[str]]:
     """Feature number → names of the tests whose docstrings name it, sorted."""
     found: dict[int, set[str]] = {}
     for path in sorted((ROOT / "tests").rglob("*.py")):
@@ -204,7 +204,7 @@ def numbers_in(docstring: str) -> Iterator[int]:
 
 def page() -> str:
     """The whole page."""
-    tests = tests_by_number()
+    tests = numbered_tests()
     sections = "\n\n".join(f"## {area}\n\n{_table(lines, tests)}" for area, lines in AREAS.items())
     held = sum(1 for lines in AREAS.values() for number, _ in _lines(lines) if _state(number, tests) == "held")
     return f"""# Features

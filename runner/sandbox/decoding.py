@@ -43,7 +43,7 @@ _FIRST_FRAME = "webpmux -get frame 1 -o - -- - | "
 class UndecodableError(SandboxError):
     """The decoders make nothing of it, or something that is no picture of the size it says."""
 
-    code, exit_code, http_status = "usage", 2, 400
+    code, exit_code, http_status = "picture", 2, 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

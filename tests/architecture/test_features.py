@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.make_feature_docs import AREAS, LIMITS, PAGE, numbers_in, page, tests_by_number
+from scripts.make_feature_docs import AREAS, LIMITS, PAGE, numbered_tests, numbers_in, page
 
 
 def test_the_page_of_features_is_up_to_date() -> None:
@@ -15,7 +15,7 @@ def test_the_page_of_features_is_up_to_date() -> None:
 def test_every_number_has_its_line_once_and_in_order() -> None:
     numbers = [int(line.partition(" ")[0]) for lines in AREAS.values() for line in lines.strip().splitlines()]
     assert numbers == list(range(1, 146))
-    assert set(tests_by_number()) <= set(numbers)
+    assert set(numbered_tests()) <= set(numbers)
     assert set(numbers) >= LIMITS
 
 
