@@ -156,6 +156,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                 attempts=attempts,
                 clock=clock,
                 enqueue=lanes.enqueue,
+                prices=budgets_of(settings).prices,
             ).run()
             admission = Admission(
                 credentials=Credentials(settings.approvers.keys, clock=clock, nonces=ids.nonce),

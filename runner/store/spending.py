@@ -115,6 +115,15 @@ def settle(  # noqa: PLR0913 -- one line of the books, whole
     return conn.execute(query.values(**values, micro_usd=micro_usd)).rowcount == 1
 
 
+def left(conn: Connection) -> tuple[Booking, ...]:
+    """What is still set aside: at a supervisor's start, by one that died."""
+    query = select(schema.spending).where(schema.spending.c.state == RESERVED)
+    return tuple(
+        Booking(**{name: RunId(found[name]) if name == "run" else found[name] for name in Booking.__slots__})
+        for found in conn.execute(query).mappings()
+    )
+
+
 def allow(  # noqa: PLR0913 -- one change, whole
     conn: Connection, scope: str, more: Amount, *, id: str, by: Approver, run: RunId, now: float
 ) -> None:

@@ -22,6 +22,9 @@ from runner.supervisor.ids import Ids
 from runner.supervisor.prices import Price, at_most, cost, price_of
 from runner.supervisor.progress import Clock
 
+#: Tokens a second that no model writes faster than: what a reply that was cut may have grown to.
+FASTEST = 250
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
@@ -58,6 +61,7 @@ class RunPurse:
         self._budgets = budgets
         self._model = profile.model
         self._price = price_of(profile.model, budgets.prices)
+        self._began: dict[str, float] = {}  #: when each reservation was made
         self.spent = asyncio.Event()
         self.short: BudgetHold | None = None
 
@@ -78,14 +82,14 @@ class RunPurse:
         return made
 
     async def settle(self, hold: Hold, spent: Spent | None) -> None:
-        """Write what was used; a reply that was cut is charged with all that was set aside for it."""
-        used = spent or Spent()
+        """Write what was used; a reply that was cut is charged with all that it can have grown to."""
+        used, began = spent or Spent(), self._began.pop(hold.id, 0.0)
         if not used.complete:
             used = Spent(
                 input_tokens=used.input_tokens,
                 cache_write_tokens=used.cache_write_tokens,
                 cache_read_tokens=used.cache_read_tokens,
-                output_tokens=max(used.output_tokens, hold.max_tokens),
+                output_tokens=max(used.output_tokens, _grown(hold.max_tokens, self._clock() - began)),
             )
         amount = cost(used, self._price)
         await self._store.call(
@@ -124,6 +128,7 @@ class RunPurse:
             created=now,
         )
         spending.reserve(conn, booking)
+        self._began[booking.id] = now
         return Hold(id=booking.id, max_tokens=granted)
 
     def _binding(self, day: str) -> list[tuple[Scope, Budget]]:
@@ -153,6 +158,24 @@ class RunPurse:
 
     def _short(self, scope: Scope, what: str, used: int, most: int) -> BudgetHold:  # noqa: PLR0917 -- one record
         return BudgetHold(run=self._run.id, scope=scope.key, what=what, used=used, most=most, created=self._clock())
+
+
+def settle_left(conn: Connection, *, prices: Mapping[str, Price], now: float) -> int:
+    """Charge what a dead supervisor had set aside with the most it can have come to; how many there were.
+
+    Nobody knows what the provider wrote after its reader was gone, but not faster than any model writes (M11).
+    """
+    found = spending.left(conn)
+    for one in found:
+        output = _grown(one.output_tokens, now - one.created)
+        money = min(at_most(one.input_tokens, output, price_of(one.model, prices)).micro_usd, one.micro_usd)
+        values = {"input_tokens": one.input_tokens, "output_tokens": output, "micro_usd": money}
+        spending.settle(conn, one.id, **values, now=now)
+    return len(found)
+
+
+def _grown(most: int, seconds: float) -> int:
+    return min(most, int(max(seconds, 0.0) * FASTEST) + FASTEST)
 
 
 def words(hold: BudgetHold) -> str:

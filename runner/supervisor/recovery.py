@@ -10,8 +10,8 @@ import asyncio
 import json
 import logging
 import shutil
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,7 +25,9 @@ from runner.store import ApprovalRow, Connection, RunRow, Store, calls, profiles
 from runner.store import approvals as rows
 from runner.supervisor.effects import Effects
 from runner.supervisor.endings import End, Ending, Endings
+from runner.supervisor.prices import Price
 from runner.supervisor.progress import Clock, Enqueue, queue_again
+from runner.supervisor.purse import settle_left
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -47,6 +49,7 @@ class Recovery:
     attempts: Path
     clock: Clock
     enqueue: Enqueue
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
     async def run(self) -> tuple[Path, ...]:
         """Remove leftovers, set runs going again, settle interrupted effects.
@@ -90,6 +93,7 @@ class Recovery:
 
     def _end_attempts(self, conn: Connection) -> tuple[Attempt, ...]:
         ended = []
+        settle_left(conn, prices=self.prices, now=self.clock())
         queued = runs.list(conn, states={RunState.QUEUED})
         for row in runs.list(conn, states=_INTERRUPTED):
             attempt = Attempt(row.id, row.segment, row.attempt)

@@ -61,11 +61,13 @@ def test_a_run_that_waits_for_a_budget_can_be_stopped(supervisor: SupervisorProc
     assert (late.returncode, "it has ended" in late.stderr) == (2, True)
 
 
-def test_what_was_set_aside_when_a_supervisor_was_killed_stays_charged(supervisor: SupervisorProcess) -> None:
-    """M11: kill -9 between reserve and settle; nobody knows what came of the request, and the run goes on."""
+def test_what_was_set_aside_when_a_supervisor_was_killed_is_charged_with_the_most_it_can_have_been(
+    supervisor: SupervisorProcess,
+) -> None:
+    """M11: kill -9 between reserve and settle; nobody knows what came of the request, and the run goes on by itself."""
     supervisor.script_file.write_text(json.dumps([{"blocks": [text("never said")], "delay": 600}]))
     supervisor.start()
-    supervisor.publish(limits="[limits]\nbudget_tokens = 1000000")
+    supervisor.publish()
     run = supervisor.send()
 
     def booked() -> int:
@@ -75,7 +77,5 @@ def test_what_was_set_aside_when_a_supervisor_was_killed_stays_charged(superviso
     supervisor.kill()
     supervisor.script([text("all done")])
     supervisor.start()
-    assert booked() >= aside
     assert supervisor.until(run, "replied")["reply"] == "all done"
-    assert booked() > aside
-    assert aside > 1000  # the longest reply there could have been, which the answered request had no need of
+    assert 1000 < booked() <= aside + 1000

@@ -61,8 +61,6 @@ class Players:
                 model=json.dumps(f"model-{run.name}"),
                 cwd=json.dumps(str(run.cwd)),
                 approvals=f'[approvals]\nhold = "{run.hold}"',
-                # A request that was under way when its supervisor was killed stays charged in full (M11).
-                limits="[limits]\nbudget_usd = 50",
             )
             run.id = self.supervisor.send(agent=run.name)
 

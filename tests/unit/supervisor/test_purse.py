@@ -20,7 +20,7 @@ from runner.store import RunRow, Store, spending
 from runner.store.spending import Amount, Scope
 from runner.supervisor.ids import Ids
 from runner.supervisor.prices import LISTED, Price, at_most, cost, price_of
-from runner.supervisor.purse import Budget, Budgets, RunPurse, words
+from runner.supervisor.purse import FASTEST, Budget, Budgets, RunPurse, settle_left, words
 from tests.helpers.builders import a_profile
 from tests.helpers.stored import ANNA, NOW, a_run, opened
 
@@ -107,18 +107,42 @@ def test_the_provider_is_asked_how_long_the_input_is_before_a_run_is_stopped_for
     scene(tmp_path, play)
 
 
-def test_a_cut_reply_is_charged_in_full_and_one_that_never_came_costs_nothing(tmp_path: Path) -> None:
+def test_a_cut_reply_is_charged_with_the_most_it_can_have_been_and_one_that_never_came_costs_nothing(tmp_path: Path) -> None:
     """M11: a crash in the middle of a stream is charged conservatively."""
 
     async def play(books: Books) -> None:
         run = books.run()
         purse, scope = books.purse(run, limits(tokens=100_000)), Scope(kind="run", name=run.id)
         cut = await purse.reserve(most=1000, count=unasked, max_tokens=5000)
+        books.clock[0] += 4
         await purse.settle(cut, Spent(input_tokens=300, output_tokens=7, complete=False))
-        assert books.used(scope).tokens == 5300
+        assert books.used(scope).tokens == 300 + 5 * FASTEST
+        late = await purse.reserve(most=1000, count=unasked, max_tokens=5000)
+        books.clock[0] += 400
+        await purse.settle(late, Spent(input_tokens=300, output_tokens=7, complete=False))
+        assert books.used(scope).tokens == 300 + 5 * FASTEST + 5300
         none = await purse.reserve(most=1000, count=unasked, max_tokens=5000)
         await purse.settle(none, None)
-        assert books.used(scope).tokens == 5300
+        assert books.used(scope).tokens == 300 + 5 * FASTEST + 5300
+
+    scene(tmp_path, play)
+
+
+def test_what_a_dead_supervisor_had_set_aside_is_charged_with_the_most_it_can_have_come_to(tmp_path: Path) -> None:
+    """M11: kill -9 in the middle of a stream; once, and never with more than was set aside."""
+
+    async def play(books: Books) -> None:
+        run = books.run()
+        scope = Scope(kind="run", name=run.id)
+        await books.purse(run, limits(tokens=100_000)).reserve(most=1000, count=unasked, max_tokens=50_000)
+        for seconds, tokens in ((9.0, 1000 + 10 * FASTEST), (10_000.0, 1000 + 10 * FASTEST)):
+            with books.store.begin() as conn:
+                settle_left(conn, prices=CHEAP, now=NOW + seconds)
+            assert books.used(scope) == Amount(tokens=tokens, micro_usd=1250 + 20 * FASTEST)
+        await books.purse(run, limits(tokens=100_000)).reserve(most=1000, count=unasked, max_tokens=5000)
+        with books.store.begin() as conn:
+            settle_left(conn, prices=CHEAP, now=NOW + 10_000)
+        assert books.used(scope).tokens == 1000 + 10 * FASTEST + 6000
 
     scene(tmp_path, play)
 
