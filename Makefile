@@ -67,6 +67,7 @@ diagrams: ## what the docs take from the code: states, modules, command line, po
 	@$(BIN)/python -m scripts.make_diagrams
 	@$(BIN)/python -m scripts.make_cli_docs
 	@$(BIN)/python -m scripts.make_policy_docs
+	@$(BIN)/python -m scripts.make_feature_docs
 	@$(BIN)/python -m scripts.make_hardening_docs
 
 pictures: ## the pictures and the card of docs/reviewing.md, drawn by the inbox itself

@@ -80,11 +80,6 @@ def subject_of(reference: str, settings: Settings) -> Subject:
         raise NotFoundError(
             f"cannot find profile {reference[:200]}: no such file, and it is no name", resolution="name a TOML file"
         )
-    if database is None:
-        raise NotFoundError(
-            f"cannot find profile {reference}: the database is not a file of this machine",
-            resolution="name the profile's file, or ask with runner profile show and runner tools list",
-        )
     with looking(database) as rows:
         profile = from_json(json.loads(rows.profile(reference)))
         return Subject(profile=profile, chosen=rows.choices(reference), ceiling=settings.max_policy)

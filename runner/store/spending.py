@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, select, update
 
 from runner.lifecycle import RunState
 from runner.model import Json, RunId
@@ -117,11 +117,13 @@ def settle(  # noqa: PLR0913 -- one line of the books, whole
 
 def left(conn: Connection) -> tuple[Booking, ...]:
     """What is still set aside: at a supervisor's start, by one that died."""
-    query = select(schema.spending).where(schema.spending.c.state == RESERVED)
-    return tuple(
-        Booking(**{name: RunId(found[name]) if name == "run" else found[name] for name in Booking.__slots__})
-        for found in conn.execute(query).mappings()
-    )
+    found = conn.execute(select(schema.spending).where(schema.spending.c.state == RESERVED)).mappings()
+    return tuple(codec.read(_booking, one) for one in found)
+
+
+def _booking(found: RowMapping) -> Booking:
+    values = {name: found[name] for name in Booking.__slots__}
+    return Booking(**values)
 
 
 def allow(  # noqa: PLR0913 -- one change, whole
