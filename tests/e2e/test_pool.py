@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def test_a_supervisor_that_was_stopped_past_its_lease_removes_its_containers_and
     refused = other.run("serve")
     assert (refused.returncode, "another state directory" in refused.stderr) == (9, True), refused.stderr
     assert supervisor.process is not None
-    supervisor.process.send_signal(signal.SIGSTOP)
+    eventually(lambda: _stopped_at_rest(supervisor), "it is stopped while nothing of it holds the database's lock")
     try:
         eventually(lambda: True if _starts(other) else None, "another one takes over")
         assert len(supervisor.containers()) == 1
@@ -100,6 +101,23 @@ def test_a_supervisor_that_was_stopped_past_its_lease_removes_its_containers_and
             supervisor.process.send_signal(signal.SIGCONT)
         other.stop()
     supervisor.start()  # the lease was given back; what the first life left in its folders goes
+
+
+def _stopped_at_rest(supervisor: SupervisorProcess) -> bool | None:
+    """Stop it; not in the middle of a write, for then its lock on the file would keep everybody out, and no lease helps that."""
+    assert supervisor.process is not None
+    supervisor.process.send_signal(signal.SIGSTOP)
+    database = sqlite3.connect(supervisor.state / "runner.db", timeout=1, isolation_level=None)
+    try:
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("ROLLBACK")
+    except sqlite3.OperationalError:
+        supervisor.process.send_signal(signal.SIGCONT)
+        return None
+    else:
+        return True
+    finally:
+        database.close()
 
 
 def _starts(other: SupervisorProcess) -> bool:
