@@ -1,8 +1,8 @@
-"""The tables of what leaves towards contacts, and of what goes on: replies, shares, forwards, threads."""
+"""The tables of what leaves towards contacts, and of what is handed on: replies, forwards."""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Double, ForeignKey, Index, Integer, LargeBinary, Table, Text
+from sqlalchemy import Column, Double, ForeignKey, Index, Integer, Table, Text
 
 from runner.store.schema import metadata
 
@@ -34,22 +34,6 @@ replies = Table(
     Index("replies_by_state", "state", "created"),
 )
 
-#: Files of an agent's directory that the owner handed to a contact, as they were then.
-shares = Table(
-    "shares",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("petname", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("agent", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("size", Integer, nullable=False),
-    Column("data", LargeBinary, nullable=False),
-    Column("created", Double, nullable=False),
-    Index("shares_by_contact", "fingerprint", "created"),
-)
-
 #: Captures that the owner handed on: of which capture, with what note, and by whose hands before.
 forwards = Table(
     "forwards",
@@ -60,15 +44,4 @@ forwards = Table(
     Column("hops", Text, nullable=False),
 )
 
-#: The runs of a conversation that the owner continues by name.
-threads = Table(
-    "threads",
-    metadata,
-    Column("run", Text, ForeignKey("runs.id"), primary_key=True),
-    Column("agent", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("n", Integer, nullable=False),
-    Index("threads_by_name", "agent", "name", "n", unique=True),
-)
-
-TABLES = (replies, shares, forwards, threads)
+TABLES = (replies, forwards)

@@ -117,7 +117,9 @@ class Desk:
 
         Raises:
             GatewayError: A brokered call's result is not its recorded outcome, or one of the container's own was not let run.
+                Or this attempt is over: a CLI whose input ends says of the call that waits that it failed.
         """
+        self._check_open()
         by_id: dict[str, list[Entry]] = {}
         for entry in self._entries:
             by_id.setdefault(entry.wire_id, []).append(entry)

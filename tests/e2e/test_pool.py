@@ -104,7 +104,7 @@ def test_a_supervisor_that_was_stopped_past_its_lease_removes_its_containers_and
 
 
 def _stopped_at_rest(supervisor: SupervisorProcess) -> bool | None:
-    """Stop it; not in the middle of a write, for then its lock on the file would keep everybody out, and no lease helps that."""
+    """Stop it; not in the middle of a write: its lock on the file would keep everybody out, and no lease helps that."""
     assert supervisor.process is not None
     supervisor.process.send_signal(signal.SIGSTOP)
     database = sqlite3.connect(supervisor.state / "runner.db", timeout=1, isolation_level=None)

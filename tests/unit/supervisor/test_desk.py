@@ -9,7 +9,7 @@ import pytest
 
 from runner.agent import Answer, Outcome
 from runner.errors import GatewayError
-from runner.gateway import Handover
+from runner.gateway import Handover, ToolResult
 from runner.lifecycle import RunEvent
 from runner.model import Attempt, Limits, Usage, Verdict
 from runner.store import runs, transcript
@@ -217,6 +217,22 @@ def test_a_desk_that_is_closed_takes_no_further_turn(tmp_path: Path) -> None:
                 await asked
         assert world.calls(row.id) == ()
         assert not desk.doomed.is_set()
+
+    play(tmp_path, scene)
+
+
+def test_a_desk_that_is_closed_takes_no_ones_word_on_the_call_that_waits(tmp_path: Path) -> None:
+    """A CLI whose input ends says that the read which waits for a person failed; its record is what the person decides."""
+
+    async def scene(world: World) -> None:
+        row = world.a_running()
+        desk = world.desk(row)
+        call = read("in.txt")
+        await desk.take_turn(a_turn(call))
+        desk.close()
+        with pytest.raises(GatewayError, match="this attempt is over"):
+            await desk.check_results((ToolResult(tool_use_id=call.id, text="interrupted", is_error=True),))
+        assert [one.outcome for one in world.calls(row.id)] == [None]
 
     play(tmp_path, scene)
 

@@ -1,9 +1,9 @@
-"""Replies that wait, shared files, forwards, threads. Replies of before were shown to nobody but the owner, and stay so."""
+"""Replies that wait, and forwards. Replies of before were shown to nobody but the owner, and stay so."""
 
 from __future__ import annotations
 
 from alembic import op
-from sqlalchemy import Column, Double, ForeignKey, Integer, LargeBinary, Text
+from sqlalchemy import Column, Double, ForeignKey, Integer, Text
 
 revision = "0009"
 down_revision = "0008"
@@ -39,30 +39,9 @@ def upgrade() -> None:
     )
     op.create_index("replies_by_state", "replies", ["state", "created"])
     op.create_table(
-        "shares",
-        Column("id", Text, primary_key=True),
-        Column("petname", Text, nullable=False),
-        Column("fingerprint", Text, nullable=False),
-        Column("agent", Text, nullable=False),
-        Column("name", Text, nullable=False),
-        Column("digest", Text, nullable=False),
-        Column("size", Integer, nullable=False),
-        Column("data", LargeBinary, nullable=False),
-        Column("created", Double, nullable=False),
-    )
-    op.create_index("shares_by_contact", "shares", ["fingerprint", "created"])
-    op.create_table(
         "forwards",
         Column("capture", Text, ForeignKey("captures.id"), primary_key=True),
         Column("of", Text, ForeignKey("captures.id"), nullable=False),
         Column("note", Text, nullable=False),
         Column("hops", Text, nullable=False),
     )
-    op.create_table(
-        "threads",
-        Column("run", Text, ForeignKey("runs.id"), primary_key=True),
-        Column("agent", Text, nullable=False),
-        Column("name", Text, nullable=False),
-        Column("n", Integer, nullable=False),
-    )
-    op.create_index("threads_by_name", "threads", ["agent", "name", "n"], unique=True)
