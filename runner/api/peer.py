@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import socket
-import struct
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from runner.gateway import connected
+
 if TYPE_CHECKING:
     import asyncio
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 PEER = "runner.peer"  #: the scope's key
-_SO_PEERPIDFD = 77  #: Linux 6.5; socket has no name for it before Python 3.14
 
 _CONTAINER = re.compile("[0-9a-f]{64}")  #: what every engine names its containers' cgroups by
 _PTS, _TTY = 136, 4  #: major numbers of terminals
@@ -45,30 +44,11 @@ def peer_of(connection: socket.socket) -> Peer:
     Raises:
         OSError: The kernel does not say.
     """
-    size = struct.calcsize("3i")
-    pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-    pidfd = _pidfd(connection)
-    try:
+    with connected(connection) as peer:
+        pid, uid = peer.pid, peer.uid
         ours = pid > 0 and (_same_namespace(pid) or (uid == 0 and os.geteuid() != 0)) and not _contained(pid)
         tty = _terminal(pid) if ours else None
-        # Asked last: what was read above was the peer's own only if it still lives.
-        return Peer(uid=uid, pid=pid, ours=ours and (pidfd is None or _alive(pidfd)), tty=tty)
-    finally:
-        if pidfd is not None:
-            os.close(pidfd)
-
-
-def _pidfd(connection: socket.socket) -> int | None:
-    with suppress(OSError):
-        return connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)
-    return None
-
-
-def _alive(pidfd: int) -> bool:
-    """A pidfd turns readable when its process ends."""
-    poll = select.poll()
-    poll.register(pidfd, select.POLLIN)
-    return not poll.poll(0)
+        return Peer(uid=uid, pid=pid, ours=ours and peer.lives(), tty=tty)
 
 
 def _same_namespace(pid: int) -> bool:

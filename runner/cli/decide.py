@@ -8,7 +8,9 @@ from __future__ import annotations
 import sys
 import termios
 import time
+from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -177,19 +179,36 @@ def ask_person(screen: Screen, client: Client, ref: str, *, edited: str | None =
     if state != ApprovalState.PENDING.value:
         raise AlreadyDecidedError(f"cannot approve {ref}: it is {state} already", resolution=f"runner show {ref}")
     parts = screen.parts(lambda: show_card(screen, approval, now=now()))
+    asked = f"approve {tool_name(text_at(approval, 'tool'))} {ref}?"
+    seen = partial(report_shown, client, approval, surface="cli", parts=parts)
+    return text_at(approval, "digest") if said_yes(screen, parts, asked=asked, ref=ref, seen=seen) else None
+
+
+def said_yes(
+    screen: Screen, parts: Sequence[Sequence[str]], *, asked: str, ref: str, seen: Callable[[], object] = lambda: None
+) -> bool:
+    """Show every part in turn and ask behind the last one; anything but a clear yes decides nothing (V4, V7).
+
+    Args:
+        screen: Where.
+        parts: What is decided about, whole.
+        asked: The question.
+        ref: What goes on waiting without a yes.
+        seen: Called when the last part is on the screen.
+    """
     for number, part in enumerate(parts, 1):
         screen.part(part)
         if number == len(parts):
-            report_shown(client, approval, surface="cli", parts=parts)
-            screen.ask(Styled(f"approve {tool_name(text_at(approval, 'tool'))} {ref}?", "bold"), " [y/N]")
+            seen()
+            screen.ask(Styled(asked, "bold"), " [y/N]")
             if typed() in {"y", "yes"}:
-                return text_at(approval, "digest")
+                return True
         else:
             screen.ask(f"part {number}/{len(parts)}; Enter shows the next, q leaves it undecided:")
             if typed() != "":
                 break
     screen.progress(f"nothing was decided; {ref} still waits")
-    return None
+    return False
 
 
 def _say_saved(screen: Screen, found: JsonObject) -> None:

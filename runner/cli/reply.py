@@ -8,7 +8,7 @@ import typer
 
 from runner.api.client import Client, as_object
 from runner.cli.credential import keyed
-from runner.cli.decide import typed
+from runner.cli.decide import said_yes
 from runner.cli.shared import DECISIONS, JsonFlag, Reason, as_list, connect, now, reach
 from runner.errors import AlreadyDecidedError, UsageError
 from runner.model import JsonObject
@@ -113,15 +113,5 @@ def _ask(screen: Screen, client: Client, ref: str) -> str | None:
             f"cannot release {ref}: it is {text_at(reply, 'state')} already", resolution=f"runner reply show {ref}"
         )
     parts = screen.parts(lambda: show_reply(screen, reply, now=now()))
-    for number, part in enumerate(parts, 1):
-        screen.part(part)
-        if number == len(parts):
-            screen.ask(Styled(f"send this to {text_at(reply, 'sender')}?", "bold"), " [y/N]")
-            if typed() in {"y", "yes"}:
-                return text_at(reply, "digest")
-        else:
-            screen.ask(f"part {number}/{len(parts)}; Enter shows the next, q leaves it undecided:")
-            if typed() != "":
-                break
-    screen.progress(f"nothing was decided; {ref} still waits")
-    return None
+    asked = f"send this to {text_at(reply, 'sender')}?"
+    return text_at(reply, "digest") if said_yes(screen, parts, asked=asked, ref=ref) else None

@@ -5,7 +5,7 @@ never passes a request or a block of a kind it does not know.
 """
 
 from runner.gateway.listener import SOCKET_NAME
-from runner.gateway.peers import Peers, Residents
+from runner.gateway.peers import Peers, Residents, connected
 from runner.gateway.purse import MIN_REPLY, Hold, Purse, Spent
 from runner.gateway.refusals import RequestRefusedError, UpstreamError
 from runner.gateway.sameness import Expected, definition
@@ -49,6 +49,7 @@ __all__ = [
     "Upstream",
     "UpstreamError",
     "UpstreamFactory",
+    "connected",
     "definition",
     "make_upstream",
 ]

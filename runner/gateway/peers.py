@@ -12,10 +12,10 @@ import re
 import select
 import socket
 import struct
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 #: Whether the process at the other end of a connection may be heard.
 Peers: TypeAlias = Callable[[socket.socket], bool]
@@ -44,21 +44,39 @@ class Residents:
 def containers_of(connection: socket.socket) -> frozenset[str]:
     """Ids of the containers whose control groups the connected process stands in; none when that is not to be known.
 
-    A pidfd, where the kernel has one, keeps a reused pid from standing in for the process that connected. Version 1 has a line
-    for each hierarchy, version 2 one; in either a process of the container cannot change its own.
+    Version 1 of control groups has a line for each hierarchy, version 2 one; in either a process of the container cannot change
+    its own.
     """
     try:
-        pid, _, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-        pidfd = _pidfd(connection)
-        try:
-            groups = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8", errors="replace") if pid > 0 else ""
-            # Asked last: what was read above was the peer's own only if it still lives.
-            return frozenset(_CONTAINER.findall(groups)) if pidfd is None or _alive(pidfd) else frozenset()
-        finally:
-            if pidfd is not None:
-                os.close(pidfd)
+        with connected(connection) as peer:
+            groups = Path(f"/proc/{peer.pid}/cgroup").read_text(encoding="utf-8", errors="replace") if peer.pid > 0 else ""
+            return frozenset(_CONTAINER.findall(groups)) if peer.lives() else frozenset()
     except OSError:
         return frozenset()
+
+
+class Connected(NamedTuple):
+    """The process that connected. `lives` is asked last: what was read of a pid was the peer's own only if it still lives."""
+
+    pid: int
+    uid: int
+    lives: Callable[[], bool]
+
+
+@contextmanager
+def connected(connection: socket.socket) -> Iterator[Connected]:
+    """Who is at the other end, by the kernel's word; a pidfd, where the kernel has one, keeps a reused pid from standing in.
+
+    Raises:
+        OSError: The kernel does not say.
+    """
+    pid, uid, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    pidfd = _pidfd(connection)
+    try:
+        yield Connected(pid, uid, lambda: pidfd is None or _alive(pidfd))
+    finally:
+        if pidfd is not None:
+            os.close(pidfd)
 
 
 def _pidfd(connection: socket.socket) -> int | None:

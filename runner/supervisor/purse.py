@@ -16,7 +16,7 @@ from runner.errors import GatewayError
 from runner.gateway import MIN_REPLY, Hold, Spent
 from runner.model import Profile
 from runner.store import Connection, RunRow, Store, spending
-from runner.store.spending import MONEY, OWNER_BOOK, TOKENS, Amount, Booking, BudgetHold, Scope, sender_book
+from runner.store.spending import MONEY, OWNER_BOOK, TOKENS, Booking, BudgetHold, Scope, sender_book
 from runner.supervisor.endings import End, Ending
 from runner.supervisor.ids import Ids
 from runner.supervisor.prices import Price, at_most, cost, price_of
@@ -183,11 +183,6 @@ def words(hold: BudgetHold) -> str:
     whose = {"run": "the run's budget", "agent": "its agent's budget of the day", "contact": "its sender's budget of the day"}
     name = whose.get(hold.scope.partition(":")[0], "the day's budget")
     return f"{name} of {_said(hold.most, hold.what)} is spent ({_said(hold.used, hold.what)} used)"
-
-
-def amount_of(what: str, value: int) -> Amount:
-    """A number of tokens, or of millionths of a dollar, as an amount."""
-    return Amount(tokens=value) if what == TOKENS else Amount(micro_usd=value)
 
 
 def _said(value: int, what: str) -> str:
