@@ -4,7 +4,7 @@ SHELL := bash
 .NOTPARALLEL:
 BIN := .venv/bin
 
-.PHONY: help setup demo test check format faults corpora fuzz wall escape bench oracle mutants diagrams pictures stop-engine
+.PHONY: help setup demo test check format faults corpora fuzz wall calls escape bench oracle mutants diagrams pictures stop-engine
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ fuzz: ## odd requests at a gateway's socket for FUZZ_SECONDS (600); nothing may 
 
 wall: setup ## weaken each part of a container's hardening in turn; all must be caught at its start
 	@$(BIN)/python -m campaigns.wall
+
+calls: setup ## our list of system calls against this engine's own; ours may let in nothing that it refuses
+	@$(BIN)/python -m campaigns.calls
 
 escape: setup ## scripts that try to get out of a container on this machine; says how many did
 	@$(BIN)/runner doctor --escape

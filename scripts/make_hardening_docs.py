@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from campaigns.calls import FAMILIES, our_list, present, recorded
 from campaigns.wall import MUTATIONS, SIDES
 from runner.resources import sandbox_dir
 from runner.supervisor.escape import escape_scripts
@@ -91,13 +92,26 @@ def calls() -> str:
     return _table(["group", "calls", "such as"], rows)
 
 
+def families() -> str:
+    """What the engine's own list lets in and ours does not, by what it would be good for."""
+    version, theirs = recorded()
+    ours, lets = our_list(), present(theirs)
+    rows = []
+    for name, calls in FAMILIES.items():
+        named = lets[name]
+        kept = len(present(ours)[name])
+        rows.append([name, str(len(calls.split())), f"{len(named)}{': ' + _sample(named) if named else ''}", str(kept)])
+    rows.append(["all calls", "", str(len(theirs.calls)), str(len(ours.calls))])
+    return _table(["family", "calls", f"let in by the engine's own list ({version})", "by ours"], rows)
+
+
 def scripts() -> str:
     """The escape suite."""
     rows = [[script.id, script.kind, script.tries, script.must] for script in escape_scripts()]
     return _table(["script", "class", "tries to", "what must happen"], rows)
 
 
-BLOCKS = {"parts": parts, "calls": calls, "scripts": scripts}
+BLOCKS = {"parts": parts, "calls": calls, "families": families, "scripts": scripts}
 
 
 def filled(page: str) -> str:
