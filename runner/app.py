@@ -45,7 +45,7 @@ from runner.supervisor.ids import Ids
 from runner.supervisor.lane import Lanes
 from runner.supervisor.live import Live
 from runner.supervisor.lock import hold
-from runner.supervisor.measures import approvers, budgets_of, room_of, sizes_of
+from runner.supervisor.measures import approvers, budgets_of, floors_of, room_of, sizes_of
 from runner.supervisor.pictures import Studio
 from runner.supervisor.pool import Pool
 from runner.supervisor.recovery import Recovery
@@ -125,7 +125,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     store=store,
                     engine=engine,
                     effects=effects,
-                    agents=Agents(store=store, clock=clock, ceiling=settings.max_policy),
+                    agents=Agents(store=store, clock=clock, floors=floors_of(settings)),
                     grants=Grants(store=store, changes=changes, clock=clock, ids=ids, ceiling=settings.max_policy),
                     notices=notifier,
                     witness=Witness(store=store, clock=clock, who=approvers(settings)),
@@ -144,7 +144,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                 )
             )
             await furnish(store, settings.state_dir, public_url=settings.ingress.public_url, now=clock())
-            await dispatch.open(conductor.conduct)
+            await dispatch.open(conductor.conduct, tell=changes.tell)
             stack.push_async_callback(dispatch.close, drain_seconds=0)
             stack.push_async_callback(Drain(conductor=conductor, live=live, effects=effects).finish)
             former = await Recovery(

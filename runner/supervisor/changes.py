@@ -15,11 +15,18 @@ class Changes:
 
     def __init__(self) -> None:
         self._bell = asyncio.Event()
+        self._heard: list[Callable[[], None]] = []
 
     def ring(self) -> None:
         """Something changed."""
         self._bell.set()
         self._bell = asyncio.Event()
+        for call in self._heard:
+            call()
+
+    def tell(self, call: Callable[[], None]) -> None:
+        """Call this at every ring; it must be quick and never raise."""
+        self._heard.append(call)
 
     async def until(self, look: Callable[[], Awaitable[T | None]], *, seconds: float | None, every: float = 5.0) -> T | None:
         """Call `look` after each ring, and every so often without one, until it gives something or time is up.

@@ -40,7 +40,8 @@ PRUNE_EVERY = 100
 _ENDED = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
 _BATCH = 500
 
-Conduct = Callable[[Attempt], Awaitable[None]]
+#: Tells whether the attempt was this caller's to carry.
+Conduct = Callable[[Attempt], Awaitable[bool]]
 
 
 class Dispatch:
@@ -51,22 +52,29 @@ class Dispatch:
 
     def __init__(self, engine: Engine, *, host_limit: int, agent_limit: int, room: LetIn | None = None) -> None:
         self._engine = engine
+        self._conduct: Conduct = _untaken
         self._limits = (host_limit, agent_limit)
         self._places = Places(host=host_limit, agent=agent_limit, room=room)
         self._client: DBOSClient | None = None
         self._started = asyncio.Event()
         self._conducted = 0
+        self._nudging = False
+        self._queued: list[tuple[Attempt, str]] = []
+        self._begun: dict[Attempt, asyncio.Task[bool]] = {}
         # Unique per boot: a former boot's work is taken over by our own recovery, never by DBOS's (engine.md §4).
         self._executor = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
-    async def open(self, conduct: Conduct) -> None:
+    async def open(self, conduct: Conduct, *, tell: Callable[[Callable[[], None]], None] = lambda _nudge: None) -> None:
         """Create DBOS's tables where missing, forget a dead supervisor's work and make `enqueue` work.
 
         Nothing is conducted yet; runs that were under way are for `recovery`, which knows them from our rows.
 
         Args:
-            conduct: Called for each attempt that is taken; never raises.
+            conduct: Called for each attempt that is taken, for one more than once; never raises.
+            tell: Takes what is to be called whenever rows have changed.
         """
+        self._conduct = conduct
+        tell(self.nudge)
         _refuse_pickle()
         _quiet()
         config = DBOSConfig(
@@ -85,8 +93,7 @@ class Dispatch:
         async def segment(run: str, number: int, attempt: int, agent: str = "", lane: str = "") -> None:  # noqa: PLR0917 - DBOS's
             # DBOS remembers the queue from the boot before and takes work from it as soon as it is launched.
             await self._started.wait()
-            async with self._places.one(agent, owner=not lane):
-                await conduct(Attempt(RunId(run), number, attempt))
+            await self._taken_up(Attempt(RunId(run), number, attempt), agent, owner=not lane)
             self._conducted += 1
             if self._conducted % PRUNE_EVERY == 0:
                 await asyncio.to_thread(self._forget, _ENDED)
@@ -99,6 +106,7 @@ class Dispatch:
     async def start(self) -> None:
         """Begin taking work."""
         self._started.set()
+        self._nudging = True
         host, agent = self._limits
         await DBOS.register_queue_async(
             QUEUE,
@@ -136,9 +144,24 @@ class Dispatch:
             queue_partition_key=lane or agent,
         )
         self._client.enqueue_in_transaction(conn, options, *attempt, agent, lane)
+        if not lane:
+            self._queued.append((attempt, agent))
+
+    def nudge(self) -> None:
+        """Begin what was queued just now where a place is free: DBOS looks only every so often (issue 7, M12).
+
+        Called when rows have changed. The workflow comes after and finds the attempt begun. What no commit has made true yet,
+        or never does, is not taken, and is left to the workflow, if there is one.
+        """
+        queued, self._queued = self._queued, []
+        for attempt, agent in queued:
+            if self._nudging and attempt not in self._begun and self._places.vacant(agent):
+                self._begun[attempt] = task = asyncio.create_task(self._placed(attempt, agent, owner=True))
+                task.add_done_callback(functools.partial(self._begun_ended, attempt))
 
     async def close(self, *, drain_seconds: float) -> None:
         """Stop taking work and forget DBOS; what runs has `drain_seconds` to end."""
+        self._nudging = False
         loop = asyncio.get_running_loop()
         with ThreadPoolExecutor(max_workers=1) as closing:
             destroy = functools.partial(
@@ -148,8 +171,32 @@ class Dispatch:
             if self._client is not None:
                 await loop.run_in_executor(closing, self._client.destroy)
                 self._client = None
+        if begun := [task for task in self._begun.values() if not task.done()]:
+            await asyncio.wait(begun, timeout=drain_seconds)
+            for task in begun:
+                task.cancel()
+            await asyncio.gather(*begun, return_exceptions=True)
         # DBOS made its own pool the loop's default and has just shut it down; what still closes needs threads.
         loop.set_default_executor(ThreadPoolExecutor())
+
+    async def _taken_up(self, attempt: Attempt, agent: str, *, owner: bool) -> None:
+        """An attempt whose workflow has come: by who began it before, or else now."""
+        begun = self._begun.get(attempt)
+        try:
+            if begun is not None and await asyncio.shield(begun):
+                return
+        finally:
+            self._begun.pop(attempt, None)
+        await self._placed(attempt, agent, owner=owner)
+
+    async def _placed(self, attempt: Attempt, agent: str, *, owner: bool) -> bool:
+        async with self._places.one(agent, owner=owner):
+            return await self._conduct(attempt)
+
+    def _begun_ended(self, attempt: Attempt, task: asyncio.Task[bool]) -> None:
+        """One that was not taken has perhaps no workflow that would ask for it."""
+        if task.cancelled() or task.exception() is not None or not task.result():
+            self._begun.pop(attempt, None)
 
     def _forget(self, states: tuple[str, ...]) -> None:
         """Delete workflows. What a killed supervisor left as running would count against its agent's limit for ever."""
@@ -163,6 +210,10 @@ class Dispatch:
 
     def _make_client(self) -> None:
         self._client = DBOSClient(system_database_engine=self._engine, serializer=DBOSPortableJSONSerializer())
+
+
+async def _untaken(_attempt: Attempt) -> bool:
+    return False
 
 
 def _refuse_pickle() -> None:

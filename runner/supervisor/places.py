@@ -66,6 +66,10 @@ class Places:
                 self._waiting.remove(waiter)
             self._call()
 
+    def vacant(self, agent: str) -> bool:
+        """Whether a run of the owner's would get a place at once, past nobody."""
+        return not self._waiting and self._fits(_Waiter(agent=agent, owner=True))
+
     def _call(self) -> None:
         """Give free places away: to the owner's runs, then to contacts', each in the order they came."""
         for waiter in sorted(self._waiting, key=lambda waiter: not waiter.owner):

@@ -67,8 +67,8 @@ class Conductor:
         """Take no attempt any more: what is still queued is left to the next supervisor."""
         self._closing = True
 
-    async def conduct(self, attempt: Attempt) -> None:
-        """Carry one attempt from claim to end. A stale or repeated one changes nothing.
+    async def conduct(self, attempt: Attempt) -> bool:
+        """Carry one attempt from claim to end. A stale or repeated one changes nothing; False: it was not taken.
 
         The supervisor's edge: whatever goes wrong in here ends this run as failed, and no other.
         """
@@ -77,15 +77,15 @@ class Conductor:
         # From before the claim to after the end is on record: who drains must not close the store in between.
         self._around.live.add(segment)
         try:
-            await self._conduct(attempt, segment, folder)
+            return await self._conduct(attempt, segment, folder)
         finally:
             self._around.live.remove(segment)
 
-    async def _conduct(self, attempt: Attempt, segment: LiveSegment, folder: Path) -> None:
+    async def _conduct(self, attempt: Attempt, segment: LiveSegment, folder: Path) -> bool:
         run = None if self._closing else await self._insist(self._claim, attempt)
         if run is None:
             _log.info("attempt %s is not taken: it is stale, or the supervisor stops or is paused", attempt)
-            return
+            return False
         self._around.changes.ring()
         try:
             end = await self._attempted(attempt, run, segment=segment, folder=folder)
@@ -100,6 +100,7 @@ class Conductor:
             end = End(ending=Ending.FAIL, reason="the supervisor met a fault of its own; its log has the details")
         await self._insist(self._around.endings.record_in, attempt, end)
         self._around.changes.ring()
+        return True
 
     async def _insist(
         self, write: Callable[Concatenate[Connection, P], RunRow | None], *args: P.args, **kw: P.kwargs

@@ -24,7 +24,7 @@ from runner.supervisor.dispatch import QUEUE, Dispatch
 from tests.helpers.stored import fresh, opened, url
 
 PATIENCE = 60.0
-Work = Callable[[Attempt], Awaitable[None]]
+Work = Callable[[Attempt], Awaitable[bool]]
 
 
 def an_attempt(segment: int = 0, number: int = 0) -> Attempt:
@@ -72,10 +72,11 @@ def test_an_attempt_is_conducted_on_the_running_loop(tmp_path: Path) -> None:
     found: list[tuple[Attempt, bool]] = []
     loops: list[asyncio.AbstractEventLoop] = []
 
-    async def conduct(attempt: Attempt) -> None:
+    async def conduct(attempt: Attempt) -> bool:
         found.append(
             (attempt, asyncio.get_running_loop() is loops[0] and threading.current_thread() is threading.main_thread())
         )
+        return True
 
     async def scene(store: Store, dispatch: Dispatch) -> None:
         loops.append(asyncio.get_running_loop())
@@ -91,8 +92,9 @@ def test_an_attempt_is_conducted_on_the_running_loop(tmp_path: Path) -> None:
 def test_the_same_attempt_queued_twice_runs_once(tmp_path: Path) -> None:
     counts: Counter[Attempt] = Counter()
 
-    async def conduct(attempt: Attempt) -> None:
+    async def conduct(attempt: Attempt) -> bool:
         counts[attempt] += 1
+        return True
 
     async def scene(store: Store, dispatch: Dispatch) -> None:
         twice, later = an_attempt(), an_attempt()
@@ -110,7 +112,7 @@ def test_the_same_attempt_queued_twice_runs_once(tmp_path: Path) -> None:
 def test_a_transaction_that_is_undone_queues_nothing(tmp_path: Path) -> None:
     """One transaction with our own rows (engine.md §2)."""
 
-    async def conduct(attempt: Attempt) -> None:
+    async def conduct(attempt: Attempt) -> bool:
         raise AssertionError(attempt)
 
     async def scene(store: Store, dispatch: Dispatch) -> None:
@@ -133,13 +135,14 @@ def test_no_agent_gets_more_places_than_its_limit_and_none_waits_for_another(tmp
     ended: list[Attempt] = []
     go = asyncio.Event()
 
-    async def conduct(attempt: Attempt) -> None:
+    async def conduct(attempt: Attempt) -> bool:
         agent = whose[attempt]
         running[agent] += 1
         most[agent] = max(most[agent], running[agent])
         await go.wait()
         running[agent] -= 1
         ended.append(attempt)
+        return True
 
     async def scene(store: Store, dispatch: Dispatch) -> None:
         for agent in ("a", "b"):
@@ -161,11 +164,12 @@ def test_the_host_limit_holds_over_all_agents(tmp_path: Path) -> None:
     most: list[int] = []
     go = asyncio.Event()
 
-    async def conduct(attempt: Attempt) -> None:
+    async def conduct(attempt: Attempt) -> bool:
         running.add(attempt)
         most.append(len(running))
         await go.wait()
         running.discard(attempt)
+        return True
 
     async def scene(store: Store, dispatch: Dispatch) -> None:
         for number in range(5):
@@ -188,8 +192,9 @@ def test_a_row_marked_as_pickled_fails_closed(tmp_path: Path) -> None:
     pickle.loads(attack).close()
     marker.unlink()
 
-    async def conduct(attempt: Attempt) -> None:
+    async def conduct(attempt: Attempt) -> bool:
         conducted.append(attempt)
+        return True
 
     async def scene(store: Store, dispatch: Dispatch) -> None:
         poisoned, honest = an_attempt(), an_attempt()
@@ -231,8 +236,9 @@ def test_nothing_is_queued_by_a_dispatcher_that_is_not_open(tmp_path: Path) -> N
 def test_closing_leaves_the_loop_usable(tmp_path: Path) -> None:
     """DBOS makes its own pool the loop's default and shuts it down."""
 
-    async def conduct(attempt: Attempt) -> None:
+    async def conduct(attempt: Attempt) -> bool:
         del attempt
+        return True
 
     async def play(store: Store) -> int:
         for _ in range(2):
@@ -287,8 +293,9 @@ def test_a_killed_supervisors_work_does_not_take_up_its_agents_places(tmp_path: 
     killed_while_conducting(path, *runs)
     conducted: list[RunId] = []
 
-    async def conduct(attempt: Attempt) -> None:
+    async def conduct(attempt: Attempt) -> bool:
         conducted.append(attempt.run)
+        return True
 
     async def scene(store: Store, dispatch: Dispatch) -> None:
         await dispatch.start()
@@ -305,8 +312,9 @@ def test_what_was_queued_before_a_restart_waits_for_the_start(tmp_path: Path) ->
     killed_while_conducting(path, *[fresh("r") for _ in range(3)])
     conducted: list[Attempt] = []
 
-    async def conduct(attempt: Attempt) -> None:
+    async def conduct(attempt: Attempt) -> bool:
         conducted.append(attempt)
+        return True
 
     async def scene(store: Store, dispatch: Dispatch) -> None:
         await eventually(lambda: "PENDING" in {state for _, state in rows(store)})
@@ -322,9 +330,10 @@ def test_rows_of_ended_attempts_do_not_pile_up(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(room, "PRUNE_EVERY", 3)
     count = 0
 
-    async def conduct(attempt: Attempt) -> None:
+    async def conduct(attempt: Attempt) -> bool:
         nonlocal count
         count += 1
+        return True
 
     async def scene(store: Store, dispatch: Dispatch) -> None:
         await dispatch.start()

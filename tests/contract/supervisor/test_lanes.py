@@ -28,7 +28,7 @@ class Held:
         self.most = 0
         self.twice = 0
 
-    async def conduct(self, attempt: Attempt) -> None:
+    async def conduct(self, attempt: Attempt) -> bool:
         who = self.senders[attempt.run]
         self.running.append(who)
         self.most = max(self.most, len(self.running))
@@ -36,6 +36,7 @@ class Held:
         await self.gates.setdefault("all", asyncio.Event()).wait()
         self.running.remove(who)
         self.ended.append(who)
+        return True
 
     async def queue(self, store: Store, dispatch: Dispatch, sender: Sender, count: int, *, agent: str = "scribe") -> None:
         lanes = Lanes(dispatch)
