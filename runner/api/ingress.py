@@ -44,6 +44,8 @@ LONGEST_WAIT = 25.0
 FLOOD, FLOOD_REST = 600, 0.5
 #: What a refused request still carries is read and thrown away up to here, so that its sender hears the answer.
 _DRAIN = 64 * 1024
+#: The one answer to whoever is not proven to be a contact, whatever they did.
+NOBODY: JsonObject = {"error": {"code": STRANGER, "message": REFUSALS[STRANGER].says}}
 _Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
@@ -73,6 +75,7 @@ class Ingress:
             ],
             exception_handlers={HTTPException: self._nowhere, Exception: self._bug},
         )
+        self.application.router.redirect_slashes = False  # a place that there is not is not pointed at either
 
     async def _send(self, request: Request) -> Response:
         caller = self._gate.caller(request, await self._reception.keys())
@@ -136,15 +139,18 @@ class Ingress:
 
         return called
 
-    async def _counted(self, why: str) -> None:
-        """Count a refusal; when they come in floods, let each wait, so that this loop has time for everybody else."""
+    def count(self, why: str) -> float:
+        """Count a refusal; seconds its answer waits: none but in floods, so that this loop has time for everybody else."""
         self._tally.refuse(why)
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._refusals = second, 0
         self._refusals += 1
-        if self._refusals > FLOOD:
-            await self._rest(FLOOD_REST)
+        return FLOOD_REST if self._refusals > FLOOD else 0.0
+
+    async def _counted(self, why: str) -> None:
+        if seconds := self.count(why):
+            await self._rest(seconds)
 
     async def _nowhere(self, request: Request, _: Exception) -> Response:
         await self._counted("no_such_place")
@@ -177,7 +183,7 @@ def _refusal(error: DeliveryError, request: Request) -> Response:
     if "transfer-encoding" in request.headers or len(length) > 9 or not length.isdigit() or int(length) > _DRAIN:
         headers["connection"] = "close"
     if error.code == STRANGER:
-        return _answer({"error": {"code": STRANGER, "message": REFUSALS[STRANGER].says}}, status=404, headers=headers)
+        return _answer(NOBODY, status=404, headers=headers)
     body: JsonObject = {"code": error.code, "message": error.brief, "hint": error.resolution or ""}
     if error.retry_after is not None:
         body["retry_after"] = error.retry_after

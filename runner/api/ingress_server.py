@@ -13,14 +13,14 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, cast
 
 import uvicorn
-from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from runner.api.ingress import Ingress
+from runner.api.ingress import NOBODY, Ingress
 from runner.api.ingress_gate import Gate
 from runner.captures.tally import Tally
 from runner.errors import SettingsError
+from runner.render import json_document
 from runner.setting_tables import Ingress as Table
 
 if TYPE_CHECKING:
@@ -37,10 +37,12 @@ _LOG.setLevel(logging.ERROR)
 
 
 class _Protocol(H11Protocol):
-    """A connection that is refused over a cap and never outlives its time."""
+    """A connection that is refused over a cap, never outlives its time, and is answered alike where it is no HTTP at all."""
 
     addresses: Counter[str]
     per_address: int
+    ingress: Ingress
+    given_up = False
     timers: tuple[asyncio.TimerHandle, ...] = ()
     address = ""
 
@@ -66,6 +68,28 @@ class _Protocol(H11Protocol):
             del self.addresses[self.address]
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        if not self.given_up:
+            super().data_received(data)
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's own word is not said
+        """What cannot be read is a stranger's: counted and slowed as everything of theirs, and answered the same."""
+        self.given_up = True
+        if (cycle := cast("RequestResponseCycle | None", self.cycle)) is not None:
+            cycle.disconnected = True  # whatever still works on this connection's request writes nothing on it
+            cycle.message_event.set()
+        self.timers += (self.loop.call_later(self.ingress.count("unreadable"), self._answer_nobody),)
+
+    def _answer_nobody(self) -> None:
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if cycle is not None and cycle.response_started and not cycle.response_complete:
+            self.transport.abort()
+            return
+        body = json_document(NOBODY, compact=True)
+        head = f"HTTP/1.1 404 Not Found\r\ncontent-length: {len(body)}\r\ncontent-type: application/json\r\nConnection: close"
+        self.transport.write(f"{head}\r\n\r\n{body}".encode())
+        self.transport.close()
+
     def _end_unless_asked(self) -> None:
         if cast("object", self.cycle) is None:  # None until a head has come, whatever its annotation says
             self.transport.abort()
@@ -76,15 +100,15 @@ class IngressServer:
 
     Args:
         table: `[ingress]`, with `bind` set.
-        app: Answers each request.
+        ingress: Answers each request.
     """
 
-    def __init__(self, table: Table, app: ASGIApp) -> None:
+    def __init__(self, table: Table, ingress: Ingress) -> None:
         self._table = table
         self._state = ServerState()
         self._server: asyncio.Server | None = None
         self._config = uvicorn.Config(
-            app,
+            ingress.application,
             interface="asgi3",
             http="h11",
             ws="none",
@@ -97,7 +121,8 @@ class IngressServer:
             h11_max_incomplete_event_size=HEAD_BYTES,
             timeout_keep_alive=IDLE,
         )
-        shared = {"addresses": Counter(), "per_address": CONNECTIONS if table.behind_proxy else PER_ADDRESS}
+        per_address = CONNECTIONS if table.behind_proxy else PER_ADDRESS
+        shared = {"addresses": Counter(), "per_address": per_address, "ingress": ingress}
         self._kind = type("_CountedProtocol", (_Protocol,), shared)
 
     async def start(self) -> None:
@@ -153,7 +178,7 @@ async def open_ingress(
     if table.bind is None:
         return _nothing
     ingress = Ingress(reception, gate=Gate(table.origin, clock=clock), tally=tally)
-    server = IngressServer(table, ingress.application)
+    server = IngressServer(table, ingress)
     await server.start()
     tally.address = table.origin
     return server.stop

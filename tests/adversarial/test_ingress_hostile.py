@@ -102,12 +102,54 @@ def test_connections_of_one_address_are_few_and_the_rest_is_ended_unheard(door: 
         b"POST /v1/captures HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
         b"GET / HTTP/1.1\r\nhost: x\r\nx\0y: 1\r\n\r\n",
         b"\x80\x81\x82 / HTTP/1.1\r\n\r\n",
+        b"GET /v1/captures/\xff HTTP/1.1\r\nhost: x\r\n\r\n",
     ],
 )
-def test_a_head_that_is_none_or_too_long_is_refused_by_its_form(door: Door, maria: SecretKey, knock: bytes) -> None:
+def test_a_head_that_is_none_or_too_long_is_answered_as_every_stranger_is(door: Door, maria: SecretKey, knock: bytes) -> None:
+    """Byte for byte what a stranger is answered, and counted like it; whether the connection lasts is all that differs."""
+    with dialled(door) as connection:
+        connection.sendall(head_of(door, ed25519.make(), a_body(), more=b"connection: close\r\n") + a_body())
+        usual = said(connection).replace(b"Connection: close\r\n", b"")
+    before = sum(door.tally._refused.values())
     with dialled(door) as connection:
         connection.sendall(knock)
-        assert said(connection).startswith(b"HTTP/1.1 4")
+        assert said(connection).replace(b"Connection: close\r\n", b"") == usual
+    assert sum(door.tally._refused.values()) == before + 1
+    is_served(door, maria)
+
+
+@pytest.mark.parametrize("path", ["/v1/captures/", "/v1/captures/check/", "/v1/captures/c_0/", "//evil.example/v1", "*"])
+def test_a_place_that_there_is_not_points_nowhere(door: Door, maria: SecretKey, path: str) -> None:
+    """No redirect, so no word of the stranger's own in it; the usual answer, counted."""
+    for method in ("GET", "POST", "HEAD"):
+        with dialled(door) as connection:
+            connection.sendall(f"{method} {path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n".encode())
+            answer = said(connection)
+        assert answer.startswith(b"HTTP/1.1 404")
+        assert b"evil" not in answer
+    assert sum(door.tally._refused.values()) == 3
+
+
+def test_a_flood_of_what_is_no_request_is_slowed(door: Door, maria: SecretKey, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingress, "FLOOD", 0)
+    monkeypatch.setattr(ingress, "FLOOD_REST", 60.0)
+    monkeypatch.setattr(ingress_server, "HEAD", 60.0)
+    with dialled(door) as connection:
+        connection.sendall(b"GET /\xff HTTP/1.1\r\nhost: x\r\n\r\n" * 3)
+        connection.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            connection.recv(100)
+    assert sum(door.tally._refused.values()) == 1
+
+
+def test_a_body_that_breaks_its_own_form_is_answered_once(
+    door: Door, maria: SecretKey, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The request above it is at work meanwhile: what it would answer goes nowhere, and no line of the log comes of it."""
+    with dialled(door) as connection:
+        connection.sendall(b"POST /v1/captures HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n")
+        assert said(connection).count(b"HTTP/1.1") == 1
+    assert [line for line in caplog.records if line.levelname == "ERROR"] == []
     is_served(door, maria)
 
 

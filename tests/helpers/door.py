@@ -186,7 +186,7 @@ def listening(door: Door, **table_changes: Any) -> Iterator[str]:
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     ingress = Ingress(door.reception, gate=Gate(table.origin, clock=lambda: door.now), tally=door.tally, rest=door.rest)
-    server = IngressServer(table, ingress.application)
+    server = IngressServer(table, ingress)
     try:
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(timeout=20)
         yield table.origin
