@@ -1,7 +1,7 @@
 """Who sent a request that came over the network: proven by its signature, before anything else of it is looked at.
 
-Owns the order of looking: head, key, signature, time, pace. Whoever has no known key gets the one answer, whatever is wrong, and
-a key of nobody costs what a known one does; whoever has a known one hears what they can act on.
+Owns the order of looking: head, key, signature, time, pace. Whoever has no known key gets the one answer, whatever is wrong,
+and a key of nobody costs what a known one does; whoever has a known one hears what they can act on.
 """
 
 from __future__ import annotations
