@@ -43,11 +43,13 @@ class Store:
     Args:
         url: `sqlite:////path/to/file` or `postgresql+psycopg://…`.
         watch: Told of every transaction's audit events, before and after it is committed; for fault campaigns.
+        waits: How long anything waits for a PostgreSQL server.
     """
 
-    def __init__(self, url: str, *, watch: Watch | None = None) -> None:
+    def __init__(self, url: str, *, watch: Watch | None = None, waits: postgres.Waits | None = None) -> None:
         self._url = url
         self._watch = watch
+        self._waits = waits
         self._engine: Engine | None = None
         self._threads: ThreadPoolExecutor | None = None
 
@@ -68,9 +70,11 @@ class Store:
         Raises:
             StoreError: It cannot be reached, is damaged, is not ours, or its schema is newer than this version.
         """
-        engine = _connectable(self._url)
+        engine = _connectable(self._url, waits=self._waits)
         try:
             with _as_store_error(), _transaction(engine) as conn:
+                if conn.dialect.name == "postgresql":
+                    conn.exec_driver_sql("SET LOCAL statement_timeout = 0")  # many rows may have to be written anew
                 migrate.upgrade(conn)
         except BaseException:
             engine.dispose()
@@ -232,7 +236,7 @@ def _as_store_error() -> Iterator[None]:
         raise StoreError(f"cannot use the database: {cause}", details=str(error)) from error
 
 
-def _connectable(text: str) -> Engine:
+def _connectable(text: str, *, waits: postgres.Waits | None = None) -> Engine:
     try:
         url = make_url(text)
     except (SQLAlchemyError, ValueError) as error:
@@ -242,16 +246,9 @@ def _connectable(text: str) -> Engine:
             case "sqlite":
                 return _sqlite(url)
             case "postgresql":
-                return _postgresql(url)
+                return postgres.engine(url, waits=waits)
             case other:
                 raise StoreError(f"cannot use the database: {other} is not supported", resolution="use sqlite or postgresql")
-
-
-def _postgresql(url: URL) -> Engine:
-    try:
-        return create_engine(url, pool_size=20, pool_pre_ping=True, hide_parameters=True)
-    except ImportError as error:
-        raise postgres.no_client() from error
 
 
 def _sqlite(url: URL) -> Engine:

@@ -1,7 +1,8 @@
 """This supervisor's lease on its database: renewed by a thread of its own, which no stalled loop holds up (M8, §8).
 
 Owns that a supervisor which cannot say that it lives removes its own containers, and that one which finds another in its place
-is over at once. A second supervisor on one database is refused while the first one lives.
+is over at once. A second supervisor on one database is refused while the first one lives. A database may hang, so that a second
+thread watches the time and asks nothing of it.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ _log = logging.getLogger(__name__)
 
 #: Beats in the time of a lease: some may fail, or wait for a writer.
 BEATS = 6
+#: Seconds after the end of a lease at which it is looked at.
+_LATE = 0.01
 
 
 @dataclass(slots=True, kw_only=True)
 class Tenancy:
     """Takes the lease, keeps it and gives it back.
 
-    `park` is called from the thread when the lease could not be renewed; `over` when it is another's.
+    `park` is called from a thread while the lease has run out; `over` when it is another's.
     """
 
     store: Store
@@ -58,8 +61,9 @@ class Tenancy:
         Raises:
             SupervisorUnavailableError: Another state directory's supervisor has it.
         """
+        wanted, asked = self._wanted(), self.running()
         with self.store.begin() as conn:
-            taken = leases.take(conn, self._wanted(), now=self.clock())
+            taken = leases.take(conn, wanted, now=self.clock())
             other = leases.current(conn)
         if taken is None and other is not None:
             until = datetime.fromtimestamp(other.until, UTC).strftime("%H:%M:%S UTC")
@@ -67,30 +71,32 @@ class Tenancy:
                 f"cannot start: a supervisor of another state directory has this database, as it says until {until}",
                 resolution="stop that one; if its host is gone, start again after that time",
             )
-        self._renewed = self.running()
+        self._renewed = asked
 
     async def begin(self) -> Callable[[], Awaitable[None]]:
-        """Take it, and keep it from a thread; the answer gives it back.
+        """Take it, keep it from one thread and watch it from another; the answer gives it back.
 
         Raises:
             SupervisorUnavailableError: Another state directory's supervisor has it.
         """
         await asyncio.to_thread(self.take)
-        thread = threading.Thread(target=self._keep, name="lease", daemon=True)
-        thread.start()
+        threads = [
+            threading.Thread(target=self._again_and_again, args=(act, pause), name=name, daemon=True)
+            for name, act, pause in (("lease", self.beat, self._until_beat), ("lease-watch", self.watch, self._until_look))
+        ]
+        for thread in threads:
+            thread.start()
 
         async def stop() -> None:
             self._stop.set()
-            await asyncio.to_thread(thread.join, self.seconds)
+            for thread in threads:
+                await asyncio.to_thread(thread.join, self.seconds)
             await self.store.call(leases.release, self._wanted(), now=self.clock())
 
         return stop
 
     def beat(self) -> None:
-        """Renew it once. Blocking; for the thread.
-
-        One that runs out is fenced: containers are parked where the loop still turns, and removed where it does not.
-        """
+        """Renew it once. Blocking, for as long as the database is; for the first thread."""
         wanted = self._wanted()
         asked = self.running()
         try:
@@ -98,22 +104,51 @@ class Tenancy:
                 mine = leases.renew(conn, wanted)
         except StoreError as error:
             _log.error("cannot say that this supervisor lives: %s", error.brief)
-            if self.running() - self._renewed > self.seconds and not self._fenced:
-                self._fenced = True
-                _log.critical("the lease ran out: this supervisor's containers are removed")
-                self.park()
-                self._remove()
             return
         if mine:
-            self._renewed, self._fenced = asked, False
+            self._renewed = asked
+            self._fenced = self._fenced and self._spent
             return
         _log.critical("another supervisor has this database: this one is over")
-        self._remove()
-        self.over()
+        try:
+            self._remove()
+        finally:
+            self.over()
 
-    def _keep(self) -> None:
-        while not self._stop.wait(self.seconds / BEATS):
-            self.beat()
+    def watch(self) -> None:
+        """See whether it has run out, whatever became of the beats; for the second thread, which waits for no database.
+
+        While it has, containers are parked where the loop still turns, and removed where it does not; later ones too.
+        """
+        if not self._spent:
+            return
+        if not self._fenced:
+            self._fenced = True
+            _log.critical("the lease ran out: this supervisor's containers are removed")
+        try:
+            self.park()
+        finally:
+            self._remove()
+
+    @property
+    def _spent(self) -> bool:
+        return self.running() - self._renewed > self.seconds
+
+    def _until_beat(self) -> float:
+        return self.seconds / BEATS
+
+    def _until_look(self) -> float:
+        """To the moment at which it runs out, if that comes before the next beat."""
+        left = self._renewed + self.seconds - self.running()
+        return min(self._until_beat(), left + _LATE) if left > 0 else self._until_beat()
+
+    def _again_and_again(self, act: Callable[[], None], pause: Callable[[], float]) -> None:
+        """The threads' edge: whatever breaks in here, the next beat is tried and the time is watched."""
+        while not self._stop.wait(pause()):
+            try:
+                act()
+            except Exception:  # noqa: BLE001 -- an edge: a thread that ends of a fault would fence nobody
+                _log.exception("keeping the lease failed; it is tried again")
 
     def _wanted(self) -> Lease:
         return Lease(owner=self.owner, boot=self.boot, until=self.clock() + self.seconds)
@@ -125,7 +160,8 @@ class Tenancy:
         except SandboxError as error:
             _log.error("cannot remove this supervisor's containers: %s", error.brief)
         else:
-            _log.warning("removed %d container(s)", len(gone))
+            if gone:
+                _log.warning("removed %d container(s)", len(gone))
 
     async def _removed(self) -> frozenset[str]:
         async with self.engine() as engine:

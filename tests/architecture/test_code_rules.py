@@ -26,6 +26,7 @@ TEST_CAP = 400
 EDGES: dict[str, str] = {
     "runner/agent/gate.py": "a gate that fails in any way has said no, and the container is not told why",
     "runner/notify/sending.py": "whatever breaks in a channel is that channel's failure, and changes no call",
+    "runner/supervisor/tenancy.py": "a thread that ends of a fault would neither renew the lease nor fence who lost it",
     "runner/supervisor/segment.py": "whatever breaks in one run ends that run as failed, and no other",
 }
 #: Ways to a screen; only `render` has one.
