@@ -11,7 +11,17 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect
 
 from runner.errors import StoreError
-from runner.store import schema_contacts, schema_grants, schema_leases, schema_notices, schema_replies, schema_taint, triggers
+from runner.store import (
+    schema_contacts,
+    schema_grants,
+    schema_leases,
+    schema_notices,
+    schema_replies,
+    schema_shares,
+    schema_taint,
+    schema_threads,
+    triggers,
+)
 from runner.store.schema import VERSION_TABLE, metadata
 
 #: Tables of other modules; they are known once their module is.
@@ -20,10 +30,13 @@ TABLES = (
     schema_notices.notices,
     schema_leases.leases,
     schema_taint.taints,
+    schema_threads.threads,
+    schema_threads.thread_captures,
     schema_notices.notice_subjects,
     schema_notices.deliveries,
     *schema_contacts.TABLES,
     *schema_replies.TABLES,
+    *schema_shares.TABLES,
 )
 
 

@@ -10,7 +10,20 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from runner.lifecycle import APPROVAL, CAPTURE, REPLY, RUN, ApprovalState, CaptureState, ReplyState, RunState, moves
+from runner.lifecycle import (
+    APPROVAL,
+    CAPTURE,
+    REPLY,
+    RUN,
+    SHARE,
+    SHARE_ENDS,
+    ApprovalState,
+    CaptureState,
+    ReplyState,
+    RunState,
+    ShareState,
+    moves,
+)
 
 #: The intent record follows the state: one column more, so that "did it start" needs no knowledge of states.
 EFFECT: dict[ApprovalState, str] = {
@@ -43,10 +56,14 @@ _GRANTED = (
 )
 
 
-#: What was reviewed of a reply, and of a share everything: neither may become another one afterwards.
+#: What was reviewed of a reply, and of a share: neither may become another one afterwards.
 _REPLIED = (
     *("id", "run", "capture", "agent", "sender_kind", "sender_petname", "sender_fingerprint", "text"),
     *("digest", "call_digest", "profile_digest", "rule", "reason", "warnings", "created", "expires"),
+)
+_SHARED = (
+    *("id", "sender_kind", "sender_petname", "sender_fingerprint", "note", "digest", "warnings", "shared_by"),
+    *("created", "expires"),
 )
 
 
@@ -73,6 +90,15 @@ def rules() -> tuple[Rule, ...]:
         *_states("replies", {(a.value, b.value) for a, b in moves(REPLY)}, ReplyState.HELD.value),
         Rule("runner_replies_bound", "replies", "UPDATE", _changed(_REPLIED), "what was reviewed of a reply cannot change"),
         Rule("runner_replies_delete", "replies", "DELETE", "1 = 1", "a reply stays on record"),
+        *_states("shares", {(a.value, b.value) for a, b in moves(SHARE)}, ShareState.OFFERED.value),
+        Rule("runner_shares_bound", "shares", "UPDATE", _changed(_SHARED), "what was shared cannot change"),
+        Rule("runner_shares_delete", "shares", "DELETE", "1 = 1", "a share stays on record"),
+        Rule("runner_share_files_insert", "share_files", "INSERT", _once("share_files", "share", "n"), "a file is shared once"),
+        Rule("runner_share_files_update", "share_files", "UPDATE", _shared_file(), "a shared file cannot change"),
+        Rule("runner_share_files_delete", "share_files", "DELETE", "1 = 1", "a shared file stays on record"),
+        Rule("runner_share_parts_insert", "share_parts", "INSERT", _once("share_parts", "digest", "n"), "bytes are kept once"),
+        Rule("runner_share_parts_update", "share_parts", "UPDATE", "1 = 1", "the bytes of a digest cannot change"),
+        Rule("runner_share_parts_delete", "share_parts", "DELETE", _still_shared(), "a share that lives needs these bytes"),
         Rule("runner_forwards_update", "forwards", "UPDATE", "1 = 1", "a forward cannot change"),
         Rule("runner_grants_update", "grants", "UPDATE", _granted(), "a grant is used up or ended, and never grows"),
         Rule("runner_grants_delete", "grants", "DELETE", "1 = 1", "a grant stays on record"),
@@ -84,6 +110,14 @@ def rules() -> tuple[Rule, ...]:
         Rule("runner_written_insert", "written", "INSERT", _once("written", "approval", "path"), "it is on record already"),
         Rule("runner_written_update", "written", "UPDATE", "1 = 1", "what a tainted run wrote cannot change"),
         Rule("runner_written_delete", "written", "DELETE", "1 = 1", "what a tainted run wrote is not forgotten"),
+        Rule("runner_threads_insert", "threads", "INSERT", _once("threads", "name"), "a thread begins once"),
+        Rule("runner_threads_update", "threads", "UPDATE", "1 = 1", "a thread cannot change"),
+        Rule("runner_threads_delete", "threads", "DELETE", "1 = 1", "a thread stays on record"),
+        Rule(
+            "runner_thread_captures_insert", "thread_captures", "INSERT", _misplaced(), "only the owner goes on with a thread"
+        ),
+        Rule("runner_thread_captures_update", "thread_captures", "UPDATE", "1 = 1", "the thread of a capture cannot change"),
+        Rule("runner_thread_captures_delete", "thread_captures", "DELETE", "1 = 1", "the thread of a capture stays on record"),
         Rule(
             "runner_signatures_insert",
             "signatures",
@@ -142,6 +176,18 @@ def _granted() -> str:
     )
 
 
+def _shared_file() -> str:
+    return f"{_changed(('share', 'n', 'name', 'kind', 'size', 'digest'))} OR NEW.fetches < OLD.fetches"
+
+
+def _still_shared() -> str:
+    ends = ", ".join(sorted(f"'{state.value}'" for state in SHARE_ENDS))
+    return (
+        "EXISTS (SELECT 1 FROM share_files JOIN shares ON shares.id = share_files.share "  # noqa: S608 -- our own names
+        f"WHERE share_files.digest = OLD.digest AND shares.state NOT IN ({ends}))"
+    )
+
+
 def _kept() -> str:
     return "EXISTS (SELECT 1 FROM pre_images WHERE approval = NEW.approval)"
 
@@ -150,6 +196,20 @@ def _once(table: str, *key: str) -> str:
     """An INSERT OR REPLACE would write over a row past the triggers that keep it."""
     same = " AND ".join(f"{column} = NEW.{column}" for column in key)
     return f"EXISTS (SELECT 1 FROM {table} WHERE {same})"  # noqa: S608 -- our own names
+
+
+def _misplaced() -> str:
+    """A capture joins a thread once, as the owner's, with its agent; what it continues is a replied run of that thread."""
+    fits = (
+        "SELECT 1 FROM captures JOIN threads ON threads.agent = captures.agent "
+        "WHERE captures.id = NEW.capture AND threads.name = NEW.thread AND captures.sender_kind = 'owner'"
+    )
+    continued = (
+        "SELECT 1 FROM runs JOIN thread_captures ON thread_captures.capture = runs.capture WHERE runs.id = NEW.continues "
+        "AND thread_captures.thread = NEW.thread AND runs.state = 'replied' AND runs.sender_kind = 'owner'"
+    )
+    known = _once("thread_captures", "capture")
+    return f"{known} OR NOT EXISTS ({fits}) OR (NEW.continues IS NOT NULL AND NOT EXISTS ({continued}))"
 
 
 def _inside_chain() -> str:

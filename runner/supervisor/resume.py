@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from runner import approvals
 from runner.agent import versions
 from runner.digest import parse_call
-from runner.lifecycle import APPROVAL_ENDS, ApprovalState
-from runner.model import UNDECLARED, Attempt, CallId, Decision, JsonObject, RunId, Verdict
+from runner.model import Attempt, Decision, JsonObject
 from runner.policy import call_key
-from runner.policy.catalogue import model_name
 from runner.store import ApprovalRow, CallRow, Connection, RunRow, calls, transcript
-from runner.store import approvals as rows
 from runner.supervisor.acts import runs_in_container
+from runner.supervisor.continuing import NO_PAST, Past, since, stamp
 from runner.supervisor.entries import Entry, Phase
 from runner.supervisor.progress import WAITING, Clock
-from runner.supervisor.proposals import MAX_NAME, NOT_OFFERED
-from runner.transcript import NOT_RUN, Scribe, Told, resume
+from runner.supervisor.retold import answers_of, told_of, turns_of
+from runner.transcript import NOT_RUN, Scribe, Told, last_uuid, resume
 
 #: What the agent is asked when nothing of its last turn is open and it has to be set going again.
 NUDGE = "The run was interrupted by the host and continues now. Go on where you were."
@@ -31,33 +27,48 @@ MAX_DEATHS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What a fresh container of a run that ran before starts from."""
+    """What a fresh container starts from: of a run that ran before, or that continues another one."""
 
     session_id: str
     lines: tuple[str, ...]  #: the transcript, whole
-    entries: tuple[Entry, ...]  #: the last turn's calls, as far as the container was told
-    wire_ids: frozenset[str]  #: of every call the run has made
-    nudge: bool  #: no call is open: the agent has to be asked to go on
+    entries: tuple[Entry, ...] = ()  #: the last turn's calls, as far as the container was told
+    wire_ids: frozenset[str] = frozenset()  #: of every call the run has made
+    past_ids: frozenset[str] = frozenset()  #: of every call of the runs that it continues
+    begun: bool = True  #: its own prompt is in the transcript
+    nudge: bool = False  #: it is, and no call is open: the agent has to be asked to go on
 
 
-def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObject, clock: Clock) -> Restored | None:
-    """Build the transcript from the rows and store what was added to it; None when no turn with calls was taken: start afresh.
+def restore(  # noqa: PLR0913 -- a run, and all that it starts from
+    conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObject, clock: Clock, past: Past = NO_PAST
+) -> Restored | None:
+    """Build the transcript from the rows and store what was added to it; None: nothing is there to go on from, start afresh.
 
     Outcomes that our lines tell are delivered here, in the same transaction that stores the lines.
+
+    Args:
+        conn: The transaction.
+        attempt: Whose container it is for.
+        run: Its run.
+        prompt: What the agent is asked in it.
+        clock: Gives the time.
+        past: The conversation that the run continues.
     """
-    answers = _answers(conn, run.id)
-    turns = _turns(conn, run.id, answers)
-    if not turns:
+    answers = answers_of(conn, run.id)
+    turns = turns_of(conn, run.id, answers)
+    if not turns and not past.lines:
         return None
+    if not turns:
+        return Restored(session_id=run.session_id or "", lines=past.lines, past_ids=past.wire_ids, begun=False)
     # Containers that ended before the model's first turn left nothing to go on from.
     first = (turns[0][0].segment, turns[0][0].attempt)
-    mirrored = [row.entry for row in transcript.read(conn, run.id) if (row.segment, row.attempt) >= first]
-    told = [[_told(call, answers.get(call.id)) for call in turn] for turn in turns]
+    mirrored = since(transcript.read(conn, run.id), first)
+    told = [[told_of(call, answers.get(call.id)) for call in turn] for turn in turns]
     scribe = Scribe(
         session_id=run.session_id or "",
         cli_version=versions()[1],
         new_uuid=lambda: str(uuid.uuid4()),
-        timestamp=datetime.fromtimestamp(clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        timestamp=stamp(clock()),
+        parent=last_uuid(past.lines),
     )
     resumption = resume(mirrored, told, scribe, prompt=prompt)
     transcript.append(conn, *attempt, resumption.added)
@@ -70,12 +81,13 @@ def restore(conn: Connection, attempt: Attempt, run: RunRow, *, prompt: JsonObje
             approvals.deliver(conn, answers[call.id].id, now=clock())
     return Restored(
         session_id=scribe.session_id,
-        lines=(*resumption.kept, *resumption.added),
+        lines=(*past.lines, *resumption.kept, *resumption.added),
         entries=tuple(
             _entry(call, answers.get(call.id), run, told=None if call.id == open_call else one)
             for call, one in zip(last, told[-1], strict=True)
         ),
         wire_ids=frozenset(call.wire_id for call in calls.of_run(conn, run.id) if call.turn > 0),
+        past_ids=past.wire_ids,
         nudge=resumption.deferred is None,
     )
 
@@ -91,48 +103,13 @@ def worth_resuming(conn: Connection, attempt: Attempt, *, refused: bool) -> bool
         attempt: The one that ended.
         refused: The gateway got no reply for its last request: another container would get none either.
     """
-    answers = _answers(conn, attempt.run)
+    answers = answers_of(conn, attempt.run)
     if any(row.state in WAITING for row in answers.values()):
         return True
-    turns = _turns(conn, attempt.run, answers)
+    turns = turns_of(conn, attempt.run, answers)
     if refused or not turns or not any(call.id in answers for call in turns[-1]):
         return False
     return attempt.segment - turns[-1][0].segment < MAX_DEATHS
-
-
-def _answers(conn: Connection, run: RunId) -> Mapping[CallId, ApprovalRow]:
-    return {row.call: row for row in rows.list(conn, run=run)}
-
-
-def _turns(conn: Connection, run: RunId, answers: Mapping[CallId, ApprovalRow]) -> list[Sequence[CallRow]]:
-    """The run's calls by turn. Strays (turn 0) are no turn, nor is one whose reply the CLI lost and asked for again."""
-    found = [call for call in calls.of_run(conn, run) if call.turn > 0]
-    turns = [tuple(turn) for _, turn in itertools.groupby(found, key=lambda call: call.turn)]
-    return [turn for turn in turns if not any(_is_superseded(answers.get(call.id)) for call in turn)]
-
-
-def _is_superseded(approval: ApprovalRow | None) -> bool:
-    return approval is not None and approval.state is ApprovalState.SUPERSEDED
-
-
-def _told(call: CallRow, approval: ApprovalRow | None) -> Told:
-    text, is_error = _words(call, approval)
-    parsed = parse_call(call.tool, call.raw).input
-    name = UNDECLARED + call.tool[:MAX_NAME] if call.rule in NOT_OFFERED else model_name(call.tool)
-    askable = parsed is not None and call.rule not in NOT_OFFERED
-    return Told(wire_id=call.wire_id, name=name, arguments=parsed or {}, text=text, is_error=is_error, askable=askable)
-
-
-def _words(call: CallRow, approval: ApprovalRow | None) -> tuple[str | None, bool]:
-    if runs_in_container(call.tool) and (call.verdict is Verdict.ALLOW or _is_done(approval)):
-        return None, False
-    if approval is not None and approval.state in APPROVAL_ENDS:
-        return approvals.outcome_text(approval), approvals.is_error(approval)
-    return call.outcome if approval is None and call.verdict is not Verdict.DENY else call.reason, True
-
-
-def _is_done(approval: ApprovalRow | None) -> bool:
-    return approval is not None and approval.state is ApprovalState.DONE
 
 
 def _entry(call: CallRow, approval: ApprovalRow | None, run: RunRow, *, told: Told | None) -> Entry:

@@ -1,0 +1,119 @@
+"""Reads what was mirrored: how far it has come, which calls and results it has, and what of it may not go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from runner.model import Json, JsonObject
+from runner.transcript.values import Told
+
+#: Attachments that must not reach another container: a recorded prompt would override ours (case 109), and a deferral that an
+#: earlier resumption wrote has been asked for.
+_DROPPED = frozenset({"prompt_snapshot", "hook_deferred_tool"})
+#: The model of assistant lines that no model wrote: errors, and words the CLI put into its mouth.
+_NOBODY = "<synthetic>"
+
+
+class Mirror:
+    """What the mirrored lines show: the last turn they have anything of, and the ids of all calls and results."""
+
+    def __init__(self, mirrored: Sequence[str], turns: Sequence[Sequence[Told]]) -> None:
+        numbers = {call.wire_id: number for number, turn in enumerate(turns) for call in turn}
+        self._entries = [entry for entry in map(json.loads, mirrored) if isinstance(entry, dict)]
+        self._drop: set[int] = set()
+        self.number = 0
+        self.message_id = ""
+        self.asked: set[str] = set()
+        self._answered: dict[str, int] = {}  #: where the result stands
+        self._since = -1  #: the last call's place, else the prompt's
+        for index, entry in enumerate(self._entries):
+            for wire_id in _ids(entry, "assistant", "tool_use", "id"):
+                if wire_id in numbers:
+                    self.number, self.message_id, self._since = numbers[wire_id], str(_message(entry).get("id")), index
+                    self.asked.add(wire_id)
+            for wire_id in _ids(entry, "user", "tool_result", "tool_use_id"):
+                # One that was reopened before has two; the last one counts.
+                self._drop |= {self._answered[wire_id]} if wire_id in self._answered else set()
+                self._answered[wire_id] = index
+            if _attachment(entry) in _DROPPED or _message(entry).get("model") == _NOBODY:
+                self._drop.add(index)
+            if self._since < 0 and entry.get("type") == "user":
+                self._since = index
+
+    def hush(self) -> None:
+        """Leave out what was said after the last call: the CLI's own words, or an error it met, or what nobody saw."""
+        self._drop |= {index for index in range(self._since + 1, len(self._entries)) if _is_chatter(self._entries[index])}
+
+    def ends_with(self, reply: str, turn: Sequence[Told]) -> bool:
+        """Whether the last turn has all its results, and these are the last words behind it."""
+        said: dict[str, list[str]] = {}
+        for entry in self._entries[self._since + 1 :]:
+            if entry.get("type") == "assistant":
+                said.setdefault(str(_message(entry).get("id")), []).extend(_texts(entry))
+        words = next(reversed(said.values()), None)
+        return words is not None and "\n".join(words) == reply != "" and all(one.wire_id in self._answered for one in turn)
+
+    def reopen(self, turn: Sequence[Told]) -> None:
+        """Where no call is left to be asked for: take the last result back, so that there is one.
+
+        A CLI that is merely told to go on puts words into the model's mouth first.
+        """
+        askable = [call.wire_id for call in turn if call.askable]
+        if askable and all(wire_id in self._answered for wire_id in askable):
+            self._drop.add(self._answered.pop(askable[-1]))
+
+    def kept(self) -> list[JsonObject]:
+        """The lines that are left; children of the others become their parents' (the CLI follows `parentUuid`)."""
+        kept: list[JsonObject] = []
+        adopted: dict[str, Json] = {}
+        for index, entry in enumerate(self._entries):
+            parent = entry.get("parentUuid")
+            if isinstance(parent, str) and parent in adopted:
+                entry["parentUuid"] = parent = adopted[parent]
+            if index not in self._drop:
+                kept.append(entry)
+            elif isinstance(uuid := entry.get("uuid"), str):
+                adopted[uuid] = parent
+        return kept
+
+
+def answered_in(entries: Sequence[JsonObject]) -> set[str]:
+    """The calls that have a result among lines."""
+    return {wire_id for entry in entries for wire_id in _ids(entry, "user", "tool_result", "tool_use_id")}
+
+
+def _is_chatter(entry: JsonObject) -> bool:
+    """Whether a line after the last call is neither a result nor bookkeeping: the CLI's own words, or an error it met."""
+    return isinstance(entry.get("uuid"), str) and not any(_ids(entry, "user", "tool_result", "tool_use_id"))
+
+
+def _attachment(entry: JsonObject) -> str:
+    attachment = entry.get("attachment")
+    return str(attachment.get("type")) if isinstance(attachment, dict) else ""
+
+
+def _message(entry: JsonObject) -> JsonObject:
+    message = entry.get("message")
+    return message if isinstance(message, dict) else {}
+
+
+def _ids(entry: JsonObject, kind: str, block_type: str, key: str) -> Iterator[str]:  # noqa: PLR0917 -- four words of one question
+    content = _message(entry).get("content")
+    if entry.get("type") == kind and isinstance(content, list):
+        for block in content:
+            if isinstance(block, dict) and block.get("type") == block_type:
+                yield str(block.get(key))
+
+
+def _texts(entry: JsonObject) -> list[str]:
+    content = _message(entry).get("content")
+    blocks = content if isinstance(content, list) else []
+    return [str(block.get("text")) for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+
+
+def last_uuid_of(entries: Sequence[JsonObject]) -> str | None:
+    """The line that the next one follows."""
+    uuids = [entry.get("uuid") for entry in entries]
+    found = [uuid for uuid in uuids if isinstance(uuid, str)]
+    return found[-1] if found else None
