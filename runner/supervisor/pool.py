@@ -12,8 +12,9 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
-from runner.errors import RunnerError, SandboxError
+from runner.errors import RunnerError, SandboxError, StoreError
 from runner.profiles import from_json
 from runner.sandbox.engine import ImageInfo
 from runner.sandbox.image import image_info
@@ -60,6 +61,7 @@ class Pool:
     _waiting: list[Warm] = field(default_factory=list)
     _asked_at: float = float("-inf")
     _closed: bool = False
+    _unwritten: list[Callable[[Connection], None]] = field(default_factory=list)  #: of what was dropped
 
     @property
     def ready(self) -> int:
@@ -107,6 +109,7 @@ class Pool:
 
     async def round(self) -> None:
         """Drop what is not to be kept, and add one container if one is missing and the host is at leisure."""
+        await self._write_down()
         wanted = await self._wanted()
         if wanted is None:
             return
@@ -148,7 +151,19 @@ class Pool:
         await asyncio.gather(*(warm.discard() for warm in dropped))
         for warm in dropped:
             _log.info("a waiting container of %s is dropped: %s", warm.recipe.profile.name, why)
-            await self.around.store.call(note, "pool.drop", warm, now=self.around.clock(), why=why)
+            self._unwritten.append(partial(note, event="pool.drop", warm=warm, now=self.around.clock(), why=why))
+        await self._write_down()
+
+    async def _write_down(self) -> None:
+        """Put on record what is not yet. A database that refuses is asked again later: the container is gone all the same."""
+        while self._unwritten:
+            oldest = self._unwritten.pop(0)
+            try:
+                await self.around.store.call(oldest)
+            except StoreError as error:
+                _log.error("cannot write down which container was dropped: %s", error.brief)
+                self._unwritten.insert(0, oldest)
+                return
 
     def _take(self, recipe: Recipe) -> Warm | None:
         """The oldest that fits. From here on no other run can get it."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from runner.captures import to_json as capture_to_json
-from runner.errors import AgentProtocolError, SandboxError
+from runner.errors import AgentProtocolError, SandboxError, StoreError
 from runner.lifecycle import RunState
 from runner.model import Capture, Sender, SenderKind
 from runner.settings import load_settings
@@ -212,6 +212,34 @@ def test_one_that_cannot_be_used_is_gone_and_its_run_starts_cold(tmp_path: Path,
         assert warm.box.container_id not in pooled.stage.engine.containers
         assert world.run(row.id).nonce == row.nonce
         await pooled.stage.drain.finish()
+        assert pooled.stage.left() == (0, [])
+
+    play(tmp_path, scene)
+
+
+def test_a_drop_that_cannot_be_written_down_costs_no_run_and_is_on_record_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M2, L7: a full disk at the claim: the container is gone, the run starts cold, the audit has it once there is room."""
+
+    async def scene(world: World) -> None:
+        def full(*_args: object, **_more: object) -> None:
+            raise StoreError("cannot use the database: disk is full")
+
+        pooled = Pooled(world)
+        row = world.a_run()
+        await pooled.fill()
+        fails_the_second_look(pooled)
+        with monkeypatch.context() as broken:
+            broken.setattr("runner.supervisor.warm.audit", type("Full", (), {"append": full}))
+            pooled.stage.conduct(row)
+            await pooled.stage.reaches(row, RunState.RUNNING)
+        assert pooled.pool.ready == 0
+        assert events(world, "pool.claim", "pool.drop") == []
+        await pooled.pool.round()
+        assert events(world, "pool.drop") == ["pool.drop"]
+        await pooled.stage.drain.finish()
+        await pooled.pool.start()()
         assert pooled.stage.left() == (0, [])
 
     play(tmp_path, scene)
