@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from runner.errors import ProfileError
 from runner.model import Profile
+from runner.profiles.beyond import beyond
 from runner.profiles.build import Problem, ProblemsError, build, further_problems
 from runner.profiles.wire import MAX_PROMPT, ProfileTable
 from runner.resources import profiles_dir
@@ -101,7 +102,8 @@ def _problem(item: dict[str, Any]) -> Problem:
     message = str(item["msg"]).removeprefix("Value error, ")
     key = ".".join(str(part + 1) if isinstance(part, int) else part for part in item["loc"])
     if item["type"] == "extra_forbidden":
-        message = f"there is no such key{_meant(str(item['loc'][-1]))}"
+        name = str(item["loc"][-1])
+        message = beyond(name) or f"there is no such key{_meant(name)}"
     return Problem(key=key or "system_prompt", message=f"{message[:1].lower()}{message[1:]}")
 
 

@@ -258,6 +258,40 @@ def test_a_misspelt_tool_gets_a_hint() -> None:
     assert "did you mean Read?" in refused(MINIMAL.replace('"Read"', '"READ"')).brief
 
 
+@pytest.mark.parametrize(
+    ("change", "key", "asked"),
+    [
+        ("privileged = true", "privileged", "privileges"),
+        ('cap_add = ["SYS_ADMIN"]', "cap_add", "privileges"),
+        ('security_opt = ["seccomp=unconfined"]', "security_opt", "privileges"),
+        ("user = 0", "user", "privileges"),
+        ('devices = ["/dev/kvm"]', "devices", "devices"),
+        ('network = "host"', "network", "a network"),
+        ("[network]\nallow = ['example.com']", "network", "a network"),
+        ('ports = ["8080:80"]', "ports", "a network"),
+        ('mounts = ["/:/host"]', "mounts", "mounts"),
+        ('[[mounts]]\nsource = "/"', "mounts", "mounts"),
+        ('volumes = ["/etc:/etc"]', "volumes", "mounts"),
+        ('"host paths" = ["/etc"]', "host paths", "host paths"),
+        ('host_paths = ["/etc"]', "host_paths", "host paths"),
+        ('[snapshot]\npaths = ["/etc"]', "snapshot.paths", "host paths"),
+        ('additional-directories = ["/etc"]', "additional-directories", "host paths"),
+        ('sockets = ["/run/docker.sock"]', "sockets", "sockets"),
+        ("docker_sock = true", "docker_sock", "sockets"),
+        ('pid = "host"', "pid", "namespaces"),
+        ("[limits]\nulimits = 1", "limits.ulimits", "namespaces"),
+        ('env = { HOME = "/root" }', "env", "variables or secrets"),
+        ('image = "debian"', "image", "another image"),
+    ],
+)
+def test_a_profile_that_asks_for_what_none_can_have_is_told_so(change: str, key: str, asked: str) -> None:
+    """M1, G5, case 106; issue 7 bad input: privileges, devices, a network, mounts, host paths, sockets."""
+    error = refused(MINIMAL + change)
+
+    assert f"{key}: a profile cannot ask for {asked}" in error.brief
+    assert "no such key" not in error.brief
+
+
 @pytest.mark.parametrize("text", ["x", "name = ", "= 1", "a" * (MAX_FILE + 1), "a = [" * 5000, "name = 1\nname = 2", "\ud800"])
 def test_what_is_no_toml_is_refused(text: str) -> None:
     refused(text)
