@@ -7,6 +7,7 @@ that its answer is exactly as many bytes as its own size says, within the bound 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -148,7 +149,12 @@ async def decode(engine: DecodingEngine, job: Job, *, spec: DecoderSpec, image: 
         SandboxError: The container is not as it was asked for, or the engine does not answer.
     """
     body = create_body(spec, job, image=image, labels=labels)
-    container = await asyncio.shield(asyncio.ensure_future(engine.create(body)))
+    creation = asyncio.ensure_future(engine.create(body))
+    try:
+        container = await asyncio.shield(creation)
+    except asyncio.CancelledError:
+        await finish(_undone(engine, creation))
+        raise
     box: Box | None = None
     try:
         box = Box(engine, container, await engine.attach(container))
@@ -162,6 +168,12 @@ async def decode(engine: DecodingEngine, job: Job, *, spec: DecoderSpec, image: 
     if code != 0:
         raise UndecodableError("it cannot be decoded")
     return read(answer, within=job.within)
+
+
+async def _undone(engine: Disposer, creation: asyncio.Future[str]) -> None:
+    """Remove what was still being made when nobody wanted it any more."""
+    with contextlib.suppress(SandboxError):
+        await dispose(engine, await creation)
 
 
 def read(answer: bytes, *, within: tuple[int, int]) -> Pixels:

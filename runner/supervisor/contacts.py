@@ -14,7 +14,7 @@ from runner.captures import keys, petnames
 from runner.captures.ed25519 import KeyUnusableError
 from runner.errors import UsageError
 from runner.lifecycle import RUN_ENDS, CaptureEvent, CaptureState, RunState
-from runner.model import Attempt, Capture, Json, JsonObject, RunId, SenderKind
+from runner.model import OWNER, Attempt, Capture, Json, JsonObject, RunId, SenderKind
 from runner.store import Connection, RunRow, Store, captures, contacts, profiles, runs
 from runner.store.contacts import ContactRow
 from runner.supervisor.changes import Changes
@@ -71,7 +71,7 @@ class Contacts:
 
     async def send_as(self, petname: str, capture: Capture) -> JsonObject:
         """Take a capture as if this contact had sent it."""
-        taken = await self.store.call(self._send_as, petname, await self.pictures.clean(capture))
+        taken = await self.store.call(self._send_as, petname, await self.pictures.clean(capture, sender=OWNER))
         self.changes.ring()
         return taken
 

@@ -14,16 +14,15 @@ from typing import Protocol
 from runner.captures import BOUNDS, png, sniff
 from runner.captures.images import is_animated, less_room, room_for
 from runner.errors import CaptureError
-from runner.model import Capture, Image
+from runner.model import Capture, Image, Sender
 from runner.resources import sandbox_dir
 from runner.sandbox.decoders import decoders
 from runner.sandbox.decoding import DecoderSpec, Job, UndecodableError, decode
 from runner.sandbox.engine import Engine
 from runner.sandbox.launch import BOOT_LABEL, STATE_LABEL
+from runner.supervisor.decodes import Turns
 
 _log = logging.getLogger(__name__)
-#: Pictures decoded at the same time; more wait.
-AT_ONCE = 2
 #: Sizes that are tried until the file is small enough; the second is by the measure of the first.
 _TRIES = 4
 
@@ -31,9 +30,18 @@ _TRIES = 4
 class Pictures(Protocol):
     """Makes a capture's pictures anew."""
 
-    async def clean(self, capture: Capture) -> Capture:
-        """The same capture with pictures of ours."""
+    async def clean(self, capture: Capture, *, sender: Sender) -> Capture:
+        """The same capture with pictures of ours; `sender` is whose turn it takes."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """With what, and in whose turn, the pictures of one capture are decoded."""
+
+    spec: DecoderSpec
+    image: str
+    sender: Sender
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +52,11 @@ class Studio:
     owner: str  #: label of this supervisor's containers
     boot: str  #: label of what this process made of them
     runtime: str | None = None
-    _free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    _turns: Turns = field(default_factory=Turns)
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def clean(self, capture: Capture) -> Capture:
-        """The same capture with pictures of ours.
+    async def clean(self, capture: Capture, *, sender: Sender) -> Capture:
+        """The same capture with pictures of ours; with the first that is none, the others are given up.
 
         Raises:
             CaptureError: One of them is no picture that can be decoded, or they are too large.
@@ -60,10 +68,15 @@ class Studio:
             image = await decoders(self.engine, progress=_log.info)
         seccomp = await asyncio.to_thread((sandbox_dir() / "seccomp.json").read_text, encoding="utf-8")
         spec = DecoderSpec(seccomp=seccomp, runtime=self.runtime)
-        made = await asyncio.gather(*(self._clean(one, at, spec=spec, image=image) for at, one in enumerate(capture.images, 1)))
-        return replace(capture, images=tuple(made))
+        table = _Table(spec=spec, image=image, sender=sender)
+        try:
+            async with asyncio.TaskGroup() as group:
+                made = [group.create_task(self._clean(one, at, table)) for at, one in enumerate(capture.images, 1)]
+        except ExceptionGroup as group_of_one:
+            raise group_of_one.exceptions[0] from None
+        return replace(capture, images=tuple(task.result() for task in made))
 
-    async def _clean(self, given: Image, at: int, *, spec: DecoderSpec, image: str) -> Image:
+    async def _clean(self, given: Image, at: int, table: _Table) -> Image:
         facts = sniff(given.data)
         if facts is None or facts.media_type not in BOUNDS.image_types:
             raise CaptureError(f"cannot take image {at}: it is no PNG, JPEG, GIF or WebP picture")
@@ -76,18 +89,18 @@ class Studio:
                 shrink=facts.width > within[0] or facts.height > within[1],
                 animated=is_animated(given.data),
             )
-            data = await self._written(job, at, spec=spec, image=image)
+            data = await self._written(job, at, table)
             if len(data) <= BOUNDS.shown_bytes:
                 return Image(name=given.name, media_type="image/png", data=data)
             within = less_room(within, size=len(data))
         raise CaptureError(f"cannot take image {at}: it does not become small enough", resolution="send a smaller one")
 
-    async def _written(self, job: Job, at: int, *, spec: DecoderSpec, image: str) -> bytes:
+    async def _written(self, job: Job, at: int, table: _Table) -> bytes:
         """A PNG of what the picture decodes to."""
         try:
-            async with self._free:
+            async with self._turns.turn(table.sender):
                 labels = {STATE_LABEL: self.owner, BOOT_LABEL: self.boot}
-                pixels = await decode(self.engine, job, spec=spec, image=image, labels=labels)
+                pixels = await decode(self.engine, job, spec=table.spec, image=table.image, labels=labels)
         except UndecodableError as error:
             raise CaptureError(f"cannot take image {at}: {error.brief}", resolution="send another picture") from None
         return await asyncio.to_thread(png.encode, pixels.width, pixels.height, pixels.data, channels=pixels.channels)

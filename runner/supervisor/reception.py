@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -16,11 +16,12 @@ from runner.captures.delivery import Delivery
 from runner.captures.refusals import STRANGER, refused
 from runner.errors import CaptureError, NotFoundError, PausedError, SandboxError
 from runner.fence import FenceError
-from runner.model import Capture, CaptureId, JsonObject, Sender
+from runner.model import Capture, CaptureId, JsonObject, Sender, SenderKind
 from runner.store import CaptureRow, Connection, RunRow, Store, arrivals, captures, contacts, keep, pausing, profiles, runs
 from runner.store.arrivals import Arrival
 from runner.store.contacts import ContactRow
 from runner.supervisor.changes import Changes
+from runner.supervisor.decodes import Attempts
 from runner.supervisor.intake import Intake, admits, parsed
 from runner.supervisor.pictures import Pictures
 from runner.supervisor.progress import Clock
@@ -57,9 +58,14 @@ class Reception:
     per_hour: int
     gate: ReplyGate
     pictures: Pictures
+    _attempts: Attempts = field(init=False)
     _keys: Mapping[str, str] | None = None
     _changed: int = 0
     _until: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Count what cannot be decoded by the same measure as what arrives."""
+        self._attempts = Attempts(self.clock, most=self.per_hour)
 
     def forget(self) -> None:
         """Contacts have changed."""
@@ -82,7 +88,10 @@ class Reception:
         Raises:
             DeliveryError: It may not.
         """
-        return await self.store.call(self._admit, delivery)
+        known = await self.store.call(self._admit, delivery)
+        if known is None:
+            self._attempts.check(delivery.fingerprint)
+        return known
 
     async def take(self, capture: Capture, delivery: Delivery) -> JsonObject:
         """Take a capture; the receipt.
@@ -90,14 +99,17 @@ class Reception:
         Raises:
             DeliveryError: What has changed since it was admitted, or it cannot be fenced.
         """
+        began = self._attempts.begin(delivery.fingerprint) if capture.images else 0.0
+        sender = Sender(kind=SenderKind.CONTACT, fingerprint=delivery.fingerprint)
         try:
-            clean = await self.pictures.clean(capture)
+            clean = await self.pictures.clean(capture, sender=sender)
         except CaptureError as error:
             raise refused("malformed", more=error.brief.removeprefix("cannot take ")) from None
         except SandboxError as error:
             _log.error("a capture's pictures cannot be decoded: %s", error.brief)
             raise refused("busy") from None
         receipt = await self.store.call(self._take, clean, delivery)
+        self._attempts.arrived(delivery.fingerprint, began)
         self.changes.ring()
         return receipt
 

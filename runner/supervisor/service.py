@@ -15,7 +15,7 @@ from runner.approvals import Approver
 from runner.captures.tally import Tally
 from runner.errors import NotFoundError, RunnerError, UsageError
 from runner.lifecycle import RUN_ENDS, ApprovalState
-from runner.model import Attempt, Capture, Digest, JsonObject, Profile, RunId, Sender
+from runner.model import OWNER, Attempt, Capture, Digest, JsonObject, Profile, RunId, Sender
 from runner.notify.worker import Notifier
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import STATE_LABEL
@@ -110,7 +110,7 @@ class SupervisorService:
             CaptureError: A picture cannot be decoded.
             PausedError: The supervisor is paused; nothing is kept (R29).
         """
-        clean = await self._on.pictures.clean(capture)
+        clean = await self._on.pictures.clean(capture, sender=OWNER)
         taken = await self._on.store.call(self._intake.receive, clean, sender)
         self._on.changes.ring()
         return taken.answer

@@ -23,7 +23,7 @@ from runner.captures import ed25519, keys, signing
 from runner.captures.ed25519 import SecretKey
 from runner.captures.tally import Tally
 from runner.lifecycle import RUN_ENDS, CaptureState, RunState
-from runner.model import Attempt, Capture, Profile
+from runner.model import Attempt, Capture, Profile, Sender
 from runner.profiles import to_json
 from runner.setting_tables import Ingress as Table
 from runner.store import CaptureRow, Connection, RunRow, Store, profiles
@@ -49,8 +49,9 @@ def free_port() -> int:
 class AsTheyCame:
     """Pictures that nobody looks at."""
 
-    async def clean(self, capture: Capture) -> Capture:
+    async def clean(self, capture: Capture, *, sender: Sender) -> Capture:
         """The same."""
+        del sender
         return capture
 
 

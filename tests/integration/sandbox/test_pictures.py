@@ -9,6 +9,7 @@ import pytest
 
 from runner.captures import BOUNDS, from_json, sniff, to_json
 from runner.errors import CaptureError
+from runner.model import OWNER as OWN
 from runner.model import Capture, Image
 from runner.sandbox.engine import Engine
 from runner.sandbox.launch import BOOT_LABEL, STATE_LABEL
@@ -27,7 +28,7 @@ def clean(engine: Engine, *files: bytes) -> tuple[Image, ...]:
     """What a capture's pictures become."""
     given = tuple(Image(name=f"{at}.png", media_type="image/png", data=data) for at, data in enumerate(files))
     studio = Studio(engine=engine, owner=OWNER, boot=BOOT)
-    return asyncio.run(studio.clean(Capture(agent="a", images=given))).images
+    return asyncio.run(studio.clean(Capture(agent="a", images=given), sender=OWN)).images
 
 
 def left(engine: Engine) -> tuple[str, ...]:

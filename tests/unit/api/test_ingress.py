@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import os
 from collections.abc import Iterator
@@ -13,9 +14,12 @@ import pytest
 from runner.captures import BOUNDS, ed25519, signing
 from runner.captures.ed25519 import SecretKey
 from runner.captures.signing import WINDOW
+from runner.errors import CaptureError
 from runner.lifecycle import CaptureState
+from runner.model import Capture, Sender, SenderKind
 from runner.store import audit, captures, pausing, profiles, runs
-from tests.helpers.door import Door, a_body, a_door, reason
+from tests.helpers import pictures
+from tests.helpers.door import AsTheyCame, Door, a_body, a_door, reason
 from tests.helpers.stored import ANNA
 
 STRANGER = (404, {"error": {"code": "refused", "message": "the other side does not take it from this key"}})
@@ -135,6 +139,35 @@ def test_the_next_one_over_twenty_in_an_hour_waits_for_the_first_to_be_an_hour_o
     assert door.post(door.meet("ben")).status_code == 200
     door.now += 3401
     assert door.post(maria, a_body("20")).status_code == 200
+
+
+class NoPictures:
+    """Decoders that make nothing of any picture, and count how often they are asked."""
+
+    asked = 0
+
+    async def clean(self, capture: Capture, *, sender: Sender) -> Capture:
+        """Never."""
+        assert sender.kind is not SenderKind.OWNER
+        self.asked += bool(capture.images)
+        raise CaptureError("cannot take image 1: it cannot be decoded")
+
+
+def test_captures_that_cannot_be_decoded_are_counted_too(door: Door, maria: SecretKey, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R24: what never arrives would count nowhere; the 21st is refused before a byte of it is uploaded, another's is not."""
+    door.reception.pictures = decoders = NoPictures()
+    image = {"name": "x", "media_type": "image/png", "data": base64.b64encode(pictures.png()).decode()}
+    door.publish(contacts=("maria", "ben"))
+    codes = [reason(door.post(maria, a_body(f"{number}", images=[image]))) for number in range(22)]
+    assert codes == ["malformed"] * 20 + ["rate"] * 2
+    assert decoders.asked == 20
+    digest = hashlib.sha256(b"x").hexdigest()
+    assert reason(door.get(maria, f"/v1/captures/check?agent=tester&key={'a' * 32}&digest={digest}&length=5")) == "rate"
+    assert reason(door.post(door.meet("ben"), a_body(images=[image]))) == "malformed"
+    door.now += 3600
+    door.reception.pictures = AsTheyCame()
+    taken = [door.post(maria, a_body(f"{number}", images=[image])).status_code for number in range(20)]
+    assert taken == [200] * 20
 
 
 def strangers(door: Door, maria: SecretKey) -> Iterator[tuple[str, int, object]]:
