@@ -7,19 +7,17 @@ It decides nothing about a call: the desk does.
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 import time
 from collections import deque
-from collections.abc import Coroutine
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from starlette.types import Receive, Scope, Send
 
-from runner.errors import RunnerError
 from runner.gateway.allowance import Allowance
+from runner.gateway.asking import Asking
+from runner.gateway.comparing import SMALL_BODY, Comparing
 from runner.gateway.exchange import Exchange, GoneError
 from runner.gateway.history import History
 from runner.gateway.listener import Listener
@@ -28,17 +26,14 @@ from runner.gateway.purse import Purse, Unbounded, fit, most_input, wanted
 from runner.gateway.refusals import DESK_REFUSED, RequestRefusedError, UpstreamError, clean, status_for_cli
 from runner.gateway.reply import PING, Reply
 from runner.gateway.request import ModelRequest, allowed_betas, read_request
-from runner.gateway.sameness import difference
+from runner.gateway.spoken import Spoken, without_excuses
 from runner.gateway.tags import quiet_results
+from runner.gateway.till import Till
 from runner.gateway.values import GatewayLimits, Handover, ModelTurn, Reference, TurnDesk, Upstream
 from runner.model import Usage
 
-_T = TypeVar("_T")
-_LOG = logging.getLogger(__name__)
 _KEPT_REFUSALS = 50
 _MESSAGES, _COUNT = b"/v1/messages", b"/v1/messages/count_tokens"
-#: Below this a body is parsed faster than a thread is reached.
-_SMALL_BODY = 64 * 1024
 
 
 class Gateway:
@@ -66,14 +61,15 @@ class Gateway:
         peers: Peers | None = None,
     ) -> None:
         self._desk, self._reference, self._upstream = desk, reference, upstream
-        self._purse: Purse = purse or Unbounded()
         self._limits = limits = limits or GatewayLimits()
         self._history = History()
+        self._comparing = Comparing(reference.expected)
         self._listener = Listener(directory, self._answer, limits=limits, admit=self._admit)
         self._peers = peers
         self._connects = Allowance(limits.burst, limits.per_second)
         self._intake, self._turn = asyncio.Lock(), asyncio.Lock()
-        self._asked: set[asyncio.Task[object]] = set()
+        self._asking = Asking(fail=self._fail, seal=self._seal)
+        self._till = Till(purse or Unbounded(), self._asking)
         self._refusals: deque[str] = deque(maxlen=_KEPT_REFUSALS)
         self._refused = 0
         self._sealed = False
@@ -112,11 +108,7 @@ class Gateway:
         """Remove the socket, end every connection, and give the desk a bounded time to finish what it was asked."""
         self._sealed = True
         await self._listener.close()
-        if self._asked:
-            _, late = await asyncio.wait(self._asked, timeout=self._limits.stop_seconds)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        await self._asking.end(self._limits.stop_seconds)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = Exchange(scope, receive, send)
@@ -150,7 +142,7 @@ class Gateway:
         """One body at a time per container, so that its memory is bounded by one; large ones are parsed off the loop."""
         async with self._intake:
             body = await exchange.body(self._limits)
-            if len(body) < _SMALL_BODY:
+            if len(body) < SMALL_BODY:
                 return read_request(body, reference=self._reference, limits=self._limits)
             return await asyncio.to_thread(read_request, body, reference=self._reference, limits=self._limits)
 
@@ -162,11 +154,11 @@ class Gateway:
 
     async def _messages(self, exchange: Exchange) -> None:
         request = await self._read(exchange)
-        self._compare(request)
-        await self._ask(self._desk.check_results(request.results))
-        await self._ask(self._desk.open_request(), seal=False)
+        told = await self._compared(request)
+        await self._asking.ask(self._desk.check_results(request.results))
+        await self._asking.ask(self._desk.open_request(), seal=False)
         self._rewrite(request)
-        work = asyncio.ensure_future(self._forward(exchange, request))
+        work = asyncio.ensure_future(self._forward(exchange, request, told))
         gone = asyncio.ensure_future(exchange.gone())
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -178,44 +170,50 @@ class Gateway:
             gone.cancel()
             await asyncio.gather(work, gone, return_exceptions=True)
 
-    def _compare(self, request: ModelRequest) -> None:
-        """Shut the door on an agent that tells its model other things about itself than its profile says (case 109)."""
-        expected = self._reference.expected
-        differs = None if expected is None else difference(request.body, expected)
+    async def _compared(self, request: ModelRequest) -> Spoken:
+        """Shut the door on an agent that tells its model what is not so: of itself, or of what was said (case 109)."""
+        differs, told = await self._comparing.difference(request)
         if differs is not None:
             self._seal(f"cannot trust the agent: {differs}")
             raise RequestRefusedError(DESK_REFUSED, status=403)
+        return told
 
     def _rewrite(self, request: ModelRequest) -> None:
         """The conversation as the model is to see it: its own words back, and no tool result in the harness's voice."""
         self._history.restore(request.body["messages"])
+        without_excuses(request.body["messages"])
         quiet_results(request.body["messages"])
 
-    async def _forward(self, exchange: Exchange, request: ModelRequest) -> None:
-        reply = Reply(self._limits)
-        betas = self._betas(exchange)
-        hold = await self._ask(
-            self._purse.reserve(
-                most=most_input(request.body),
-                count=partial(self._upstream.count_tokens, request.body, betas=betas),
-                max_tokens=wanted(request.body, self._limits.max_tokens),
-            ),
-            seal=False,
+    async def _forward(self, exchange: Exchange, request: ModelRequest, told: Spoken) -> None:
+        reply, most, betas = Reply(self._limits), most_input(request.body), self._betas(exchange)
+        hold = await self._till.set_aside(
+            most=most,
+            count=partial(self._upstream.count_tokens, request.body, betas=betas),
+            max_tokens=wanted(request.body, self._limits.max_tokens),
         )
         fit(request.body, hold.max_tokens)
+        refused = False
+        self._comparing.forwarded(told)
         try:
             await self._receive(exchange, request, reply)
+        except UpstreamError:
+            refused = True
+            raise
         finally:
             self._use(reply)
-            await self._ask(self._purse.settle(hold, reply.spent))
+            self._comparing.replied(reply.given())
+            await self._till.settle(hold, reply.spent, refused=refused, most=most)
         handed = await self._take(reply.turn())
         if request.stream:
             *held, last = reply.release(handed)
+            self._comparing.replied(reply.given())
             for event in held:
                 await exchange.event(event)
             await exchange.event(last, last=True)
         else:
-            await exchange.answer(200, reply.message(handed))
+            whole = reply.message(handed)
+            self._comparing.replied(reply.given())
+            await exchange.answer(200, whole)
         self._failure = None
 
     async def _receive(self, exchange: Exchange, request: ModelRequest, reply: Reply) -> None:
@@ -233,34 +231,13 @@ class Gateway:
             raise UpstreamError("the model's reply was cut before its end")
 
     async def _take(self, turn: ModelTurn) -> tuple[Handover, ...]:
-        handed = await self._ask(self._desk.take_turn(turn))
+        handed = await self._asking.ask(self._desk.take_turn(turn))
         if len(handed) != len(turn.tool_uses):
             self._seal("the desk handed over another number of calls than the turn has")
             raise RequestRefusedError(DESK_REFUSED, status=403)
         for tool, given in zip(turn.tool_uses, handed, strict=True):
             self._history.note(tool, given)
         return handed
-
-    async def _ask(self, question: Coroutine[object, object, _T], *, seal: bool = True) -> _T:
-        """Ask the desk. A container that hangs up does not interrupt it; a refusal, or a fault, shuts the door."""
-        task = asyncio.ensure_future(question)
-        self._asked.add(task)
-        task.add_done_callback(lambda done: self._answered(done, seal=seal))
-        try:
-            return await asyncio.shield(task)
-        except RunnerError as error:
-            self._fail(error.brief)
-            raise RequestRefusedError(DESK_REFUSED, status=403) from None
-
-    def _answered(self, task: asyncio.Task[object], *, seal: bool) -> None:
-        self._asked.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, RunnerError):
-            if seal:
-                self._seal(error.brief)
-        elif error is not None:
-            _LOG.error("the desk failed", exc_info=error)
-            self._seal(f"the desk failed: {type(error).__name__}")
 
     def _fail(self, why: str) -> None:
         if not self._sealed:

@@ -32,6 +32,8 @@ from runner.supervisor.tainting import of_results
 MAX_STRAYS = 20
 #: Calls of a run that may be denied before it ends instead of asking again.
 MAX_DENIALS = 5
+#: Requests of one attempt that may be begun and bring no turn: a CLI asks again after a cut reply, twice at the most.
+MAX_UNFINISHED = 20
 _ASKS_NOW = (
     "Refused (changed): the owner's choices changed while this call was under way, and it needs a person's approval now. "
     "It was not run. Ask for it anew if it is still wanted."
@@ -64,6 +66,7 @@ class Desk:
         self._strays = 0
         self._lock = asyncio.Lock()
         self.usage = usage
+        self._begun = self._taken = 0  #: of this attempt: requests let out, turns they brought
         self.mirrored = asyncio.Event()
         self._unmirrored: set[str] = set()
         self.mirrored.set()
@@ -87,13 +90,17 @@ class Desk:
             raise self._end(f"cannot go on: the limit of {limits.turns} turns is reached")
         if not await self._ledger.is_current():
             raise self._end("cannot go on: this attempt is no longer the run's own")
+        if self._begun - self._taken >= MAX_UNFINISHED:
+            raise self._end(f"cannot go on: {MAX_UNFINISHED} requests to the model were begun and not heard to their end")
 
     async def take_turn(self, turn: ModelTurn) -> tuple[Handover, ...]:
+        self._begun += 1
         """Decide, store and queue a turn's calls together; only then may the CLI see them (design.md §3.5)."""
         async with self._lock:
             self._check_open()
             self.usage = Usage(
                 requests=self.usage.requests + turn.usage.requests,
+            self._taken += 1
                 turns=self.usage.turns + 1,
                 input_tokens=self.usage.input_tokens + turn.usage.input_tokens,
                 output_tokens=self.usage.output_tokens + turn.usage.output_tokens,

@@ -51,6 +51,13 @@ class Room(NamedTuple):
     short: BudgetHold | None
 
 
+class Made(NamedTuple):
+    """When a reservation was made, and how many tokens of input it is for."""
+
+    began: float
+    most: int
+
+
 class RunPurse:
     """Implements the gateway's `Purse` for one attempt. `spent` is set when the run has to wait for a budget."""
 
@@ -61,7 +68,7 @@ class RunPurse:
         self._budgets = budgets
         self._model = profile.model
         self._price = price_of(profile.model, budgets.prices)
-        self._began: dict[str, float] = {}  #: when each reservation was made
+        self._made: dict[str, Made] = {}  #: by the id of its hold
         self.spent = asyncio.Event()
         self.short: BudgetHold | None = None
 
@@ -83,13 +90,13 @@ class RunPurse:
 
     async def settle(self, hold: Hold, spent: Spent | None) -> None:
         """Write what was used; a reply that was cut is charged with all that it can have grown to."""
-        used, began = spent or Spent(), self._began.pop(hold.id, 0.0)
+        used, made = spent or Spent(), self._made.pop(hold.id, Made(0.0, 0))
         if not used.complete:
             used = Spent(
                 input_tokens=used.input_tokens,
-                cache_write_tokens=used.cache_write_tokens,
+                cache_write_tokens=min(used.cache_write_tokens, made.most),
                 cache_read_tokens=used.cache_read_tokens,
-                output_tokens=max(used.output_tokens, _grown(hold.max_tokens, self._clock() - began)),
+                output_tokens=max(used.output_tokens, _grown(hold.max_tokens, self._clock() - made.began)),
             )
         amount = cost(used, self._price)
         await self._store.call(
@@ -128,7 +135,7 @@ class RunPurse:
             created=now,
         )
         spending.reserve(conn, booking)
-        self._began[booking.id] = now
+        self._made[booking.id] = Made(now, most)
         return Hold(id=booking.id, max_tokens=granted)
 
     def _binding(self, day: str) -> list[tuple[Scope, Budget]]:

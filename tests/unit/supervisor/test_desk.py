@@ -13,6 +13,7 @@ from runner.gateway import Handover, ToolResult
 from runner.lifecycle import RunEvent
 from runner.model import Attempt, Limits, Usage, Verdict
 from runner.store import runs, transcript
+from runner.supervisor.desk import MAX_UNFINISHED
 from tests.unit.supervisor.world import (
     EDIT,
     WRITE,
@@ -256,5 +257,23 @@ def test_the_desk_knows_when_the_mirror_has_caught_up_with_the_turn(tmp_path: Pa
         assert [(line.n, Attempt(row.id, line.segment, line.attempt)) for line in lines] == [
             (n, Attempt(row.id, 0, 0)) for n in (1, 2, 3)
         ]
+
+    play(tmp_path, scene)
+
+
+def test_requests_that_are_begun_and_never_heard_to_their_end_are_counted_too(tmp_path: Path) -> None:
+    """M11: turns alone would let a client that hangs up ask for ever. A turn between them does not set the count back."""
+    says = f"{MAX_UNFINISHED} requests to the model were begun"
+
+    async def scene(world: World) -> None:
+        desk = world.desk(world.a_running())
+        for number in range(MAX_UNFINISHED):
+            await desk.open_request()
+            if number == 7:
+                await desk.open_request()
+                await desk.take_turn(a_turn(read("in.txt")))
+        with pytest.raises(GatewayError, match=says):
+            await desk.open_request()
+        assert (desk.doomed.is_set(), says in desk.doom) == (True, True)
 
     play(tmp_path, scene)

@@ -128,6 +128,20 @@ def test_a_cut_reply_is_charged_with_the_most_it_can_have_been_and_one_that_neve
     scene(tmp_path, play)
 
 
+def test_a_request_whose_input_nobody_counted_is_charged_as_dear_as_input_can_be(tmp_path: Path) -> None:
+    """M11: the gateway says the most it can have been; never more than was set aside, which may have been counted."""
+
+    async def play(books: Books) -> None:
+        run = books.run()
+        scope = Scope(kind="run", name=run.id)
+        purse = books.purse(run, limits(tokens=MIN_REPLY + 1000))
+        hold = await purse.reserve(most=50_000, count=few, max_tokens=500)
+        await purse.settle(hold, Spent(cache_write_tokens=50_000, complete=False))
+        assert books.used(scope) == Amount(tokens=100 + FASTEST, micro_usd=125 + 2 * FASTEST)
+
+    scene(tmp_path, play)
+
+
 def test_what_a_dead_supervisor_had_set_aside_is_charged_with_the_most_it_can_have_come_to(tmp_path: Path) -> None:
     """M11: kill -9 in the middle of a stream; once, and never with more than was set aside."""
 
