@@ -19,7 +19,7 @@ from runner.model import OWNER, CaptureId, JsonObject, SenderKind
 from runner.store import CaptureRow, Connection, Store, captures, forwards, pausing, profiles
 from runner.store.forwards import ForwardRow
 from runner.supervisor.changes import Changes
-from runner.supervisor.intake import Intake, Taken
+from runner.supervisor.intake import Intake, Taken, sender_now
 
 #: By so many hands a capture may have gone; more of them say no more.
 MOST_HOPS = 8
@@ -43,17 +43,18 @@ class Forwarding:
         row = captures.find(conn, ref)
         pausing.refuse(conn, f"forward {row.id}")
         _check(row)
+        sender = sender_now(conn, row, doing="forward")
         before, now = forwards.of_capture(conn, row.id), self.intake.clock()
         hops = (*(before.hops if before else ()), OWNER)
         if len(hops) > MOST_HOPS:
             raise UsageError(f"cannot forward {row.id}: it went through {MOST_HOPS} hands already")
         stored = profiles.current(conn, to)
         capture = replace(capture_from_json(row.text), agent=to)
-        compose(capture, row.sender, draw=self.intake.ids.nonce, forwarded=Forward(note=note, hops=hops))
+        compose(capture, sender, draw=self.intake.ids.nonce, forwarded=Forward(note=note, hops=hops))
         made = CaptureRow(
             id=CaptureId(self.intake.ids.capture()),
             agent=to,
-            sender=row.sender,
+            sender=sender,
             text=json.dumps(capture_to_json(capture)),
             created=now,
         )

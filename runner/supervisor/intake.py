@@ -6,7 +6,7 @@ Owns the lane a sender is in. Everything of one step is one transaction; nothing
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runner.approvals import Approver
 from runner.captures import from_json as capture_from_json
@@ -127,14 +127,7 @@ class Intake:
             raise AlreadyDecidedError(
                 f"cannot {doing} {row.id}: it is {row.state.value}", resolution="runner captures lists what waits"
             )
-        if row.sender.kind is not SenderKind.OWNER:
-            contact = contacts.of_key(conn, row.sender.fingerprint or "")
-            if contact is None or contact.blocked is not None:
-                raise NotAllowedError(
-                    f"cannot {doing} {row.id}: its sender was {'removed' if contact is None else 'blocked'}",
-                    resolution=f"runner dismiss {row.id} ends it",
-                )
-        return row
+        return replace(row, sender=sender_now(conn, row, doing=doing))
 
     def _wake(  # noqa: PLR0917 - a capture, whole
         self, conn: Connection, row: CaptureRow, capture: Capture, stored: ProfileRow, *, stored_already: bool = False
@@ -176,6 +169,23 @@ class Intake:
         taints.add(conn, run.id, of_capture(capture, sender, id=run.capture), now=now)
         self.enqueue(conn, Attempt(run.id, 0, 0), agent=run.agent)
         return Taken(capture=row.id, state=CaptureState.DELIVERED, run=run)
+
+
+def sender_now(conn: Connection, row: CaptureRow, *, doing: str) -> Sender:
+    """Whose a capture is, under the name that the owner has for their key now; the old one may be another's by now.
+
+    Raises:
+        NotAllowedError: They were blocked or removed; nothing more of theirs reaches an agent.
+    """
+    if row.sender.kind is SenderKind.OWNER:
+        return row.sender
+    contact = contacts.of_key(conn, row.sender.fingerprint or "")
+    if contact is None or contact.blocked is not None:
+        raise NotAllowedError(
+            f"cannot {doing} {row.id}: its sender was {'removed' if contact is None else 'blocked'}",
+            resolution=f"runner dismiss {row.id} ends one that waits",
+        )
+    return contact.sender
 
 
 def handed_on(conn: Connection, capture: CaptureId) -> Forward | None:

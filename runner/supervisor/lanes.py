@@ -10,7 +10,7 @@ from runner.approvals import Approver
 from runner.errors import NotAllowedError, UsageError
 from runner.lifecycle import CaptureState
 from runner.model import JsonObject
-from runner.store import Store, captures
+from runner.store import Connection, Store, captures, contacts
 from runner.store.captures import CaptureLine
 from runner.supervisor.changes import Changes
 from runner.supervisor.intake import Intake, Taken
@@ -36,7 +36,7 @@ class Captures:
             states = {CaptureState.STUB, CaptureState.STORED}
         else:
             states = {_state(state)}
-        return [line_view(line) for line in await self.store.query(captures.listing, states=states, limit=MOST)]
+        return await self.store.query(_lines, states=states)
 
     async def pictures(self, ref: str) -> list[JsonObject]:
         """A capture's pictures, as the model is given them; those of a stub wait with the rest of it (R32).
@@ -68,6 +68,15 @@ class Captures:
         taken = await self.store.call(step, ref, **kw)
         self.changes.ring()
         return {**taken.answer, "state": taken.state.value}
+
+
+def _lines(conn: Connection, *, states: set[CaptureState] | None) -> list[JsonObject]:
+    """Those that wait say what their sender is called now: it is by that name that they are let in (R14)."""
+    named = {row.fingerprint: row.sender for row in contacts.all(conn)}
+    waiting = {CaptureState.STUB, CaptureState.STORED}
+    found = captures.listing(conn, states=states, limit=MOST)
+    now = {line.id: named.get(line.sender.fingerprint or "", line.sender) for line in found if line.state in waiting}
+    return [line_view(line._replace(sender=now.get(line.id, line.sender))) for line in found]
 
 
 def line_view(line: CaptureLine) -> JsonObject:

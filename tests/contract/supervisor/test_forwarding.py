@@ -10,7 +10,7 @@ import pytest
 from runner.errors import NotAllowedError, NotFoundError, PausedError, UsageError
 from runner.lifecycle import CaptureEvent
 from runner.model import OWNER, Attempt, Capture, CaptureId, RunId, Sender
-from runner.store import audit, captures, pausing, replies, runs, taints
+from runner.store import audit, captures, contacts, pausing, replies, runs, taints
 from runner.supervisor.forwarding import MOST_HOPS, Forwarding
 from runner.supervisor.preparation import read_facts
 from tests.contract.supervisor.test_replies import MARIA, Desk, desk, ended
@@ -91,6 +91,30 @@ def test_what_nobody_let_in_is_not_forwarded(desk: Desk) -> None:
         captures.move(conn, stub, CaptureEvent.DISMISS, now=NOW)
     with pytest.raises(NotAllowedError, match="closed"):
         forward(desk, stub)
+
+
+@pytest.mark.parametrize("verb", ["blocked", "removed"])
+def test_a_block_and_a_removal_hold_for_forwarding_too(desk: Desk, verb: str) -> None:
+    """Issue 8: at once; what of theirs came before goes to no agent any more."""
+    capture = sent(desk)
+    with desk.store.begin() as conn:
+        row = contacts.get(conn, "maria")
+        if verb == "blocked":
+            contacts.block(conn, row, blocked=True, who=ANNA, now=NOW)
+        else:
+            contacts.remove(conn, row, who=ANNA, now=NOW)
+    with pytest.raises(NotAllowedError, match=verb):
+        forward(desk, capture)
+    with desk.store.reading() as conn:
+        assert len(captures.listing(conn)) == 1
+
+
+def test_a_forward_names_its_sender_as_the_owner_does_now(desk: Desk) -> None:
+    """R14."""
+    capture = sent(desk)
+    with desk.store.begin() as conn:
+        contacts.rename(conn, contacts.get(conn, "maria"), "maria-work", skeleton="mariawork", who=ANNA, now=NOW)
+    assert 'sender="maria-work ⟨' in prompt(desk, forward(desk, capture)["run"])[1]
 
 
 def test_a_pause_an_own_capture_and_an_unknown_agent_are_refused_and_leave_nothing(desk: Desk) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from runner.approvals import Approver
+from runner.captures import keys
 from runner.errors import AlreadyDecidedError, NotAllowedError, NotFoundError, PausedError, RunnerError, UsageError
 from runner.fence import compose
 from runner.lifecycle import CaptureState, RunEvent, RunState
@@ -170,6 +171,23 @@ def test_what_changed_since_a_stub_came_counts_when_it_is_accepted(door: Door) -
     assert state_of(door, capture) is CaptureState.STUB
     change(door, "block", "maria", blocked=False)
     assert do(door, "accept", capture)["state"] == "delivered"
+
+
+def test_a_waiting_capture_is_its_key_s_and_not_its_old_name_s(door: Door) -> None:
+    """R14, R16, S2: renamed since, and the old name is somebody else's by now: listed, let in and run under the new one."""
+    old = door.meet(verified=False)
+    capture = send(door)["capture"]
+    change(door, "rename", "maria", "mallory")
+    door.meet()  # another person, another key
+    (line,) = asyncio.run(door.captures.listed(state=None))
+    assert "mallory" in str(line["sender"])
+    with pytest.raises(NotAllowedError, match="does not list mallory"):
+        do(door, "accept", capture)
+    door.publish(contacts=("mallory",))
+    assert do(door, "accept", capture)["state"] == "delivered"
+    with door.store.reading() as conn:
+        (run,) = runs.of_capture(conn, captures.find(conn, str(capture)).id)
+    assert (run.sender.petname, run.sender.fingerprint) == ("mallory", keys.shown(old.public))
 
 
 def test_blocking_cancels_what_is_queued_and_lets_go_on_what_runs(door: Door) -> None:
