@@ -277,6 +277,7 @@ class Capture:
     text: str = ""
     images: tuple[Image, ...] = ()
     truncated: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    strict: bool = False  #: its run is to be strict whatever the profile says; nobody can ask for the contrary (R33)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,7 @@ class Settings(BaseSettings):
     docker_host: str | None = Field(default=None, validation_alias=AliasChoices("DOCKER_HOST", "docker_host"))
     runtime: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] = "runc"
     max_policy: Policy = Policy.SKIP  #: `skip`: no ceiling
+    strict: bool = False  #: every run that begins from now on is strict, whatever its profile says (R33)
     approvers: Annotated[Approvers, NoDecode] = Approvers()
     notify: Notify = Notify()
     budgets: DayBudgets = DayBudgets()

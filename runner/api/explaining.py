@@ -74,15 +74,19 @@ def subject_of(reference: str, settings: Settings) -> Subject:
     """
     path, database = Path(reference), place_of(settings.database_url.get_secret_value())
     if _means_file(reference, path):
-        profile = load(path)
-        return Subject(profile=profile, chosen=_defaults(database), ceiling=settings.max_policy)
+        return Subject(profile=_on_host(load(path), settings), chosen=_defaults(database), ceiling=settings.max_policy)
     if _NAME.fullmatch(reference) is None:
         raise NotFoundError(
             f"cannot find profile {reference[:200]}: no such file, and it is no name", resolution="name a TOML file"
         )
     with looking(database) as rows:
-        profile = from_json(json.loads(rows.profile(reference)))
+        profile = _on_host(from_json(json.loads(rows.profile(reference))), settings)
         return Subject(profile=profile, chosen=rows.choices(reference), ceiling=settings.max_policy)
+
+
+def _on_host(profile: Profile, settings: Settings) -> Profile:
+    """The profile as its runs have it here: strict where the host says so (R33)."""
+    return replace(profile, strict=profile.strict or settings.strict)
 
 
 def published(settings: Settings) -> tuple[Profile, ...]:

@@ -15,6 +15,10 @@ class Witness(Protocol):
         """A card was shown for a decision: `card` is `{"surface", "digest", "parts", "render_digest"}`; `{"recorded"}`."""
         ...
 
+    async def reply_shown(self, ref: str, card: JsonObject, *, who: Approver) -> JsonObject:
+        """The same for a reply."""
+        ...
+
     async def refused(self, event: str, *, act: str, ref: str, why: str, who: Approver) -> None:
         """A request was refused admission."""
         ...

@@ -25,7 +25,7 @@ from runner.model import Capture, Image, Json, JsonObject
 
 _AGENT = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,40}$")]
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_HINT = "a capture is a JSON object with agent, note, intent, url, title, labels, text, images (docs/captures.md)"
+_HINT = "a capture is a JSON object with agent, note, intent, url, title, labels, text, images, strict (docs/captures.md)"
 
 
 class _ImageForm(BaseModel):
@@ -47,6 +47,7 @@ class _CaptureForm(BaseModel):
     labels: list[str] = []
     text: str = ""
     images: list[_ImageForm] = []
+    strict: bool = False
 
 
 class _StoredForm(_CaptureForm):
@@ -90,6 +91,7 @@ def to_json(capture: Capture) -> JsonObject:
         "labels": list(capture.labels),
         "text": capture.text,
         "images": images,
+        "strict": capture.strict,
         "truncated": dict(capture.truncated),
     }
 
@@ -164,6 +166,7 @@ def _bounded(form: _CaptureForm, *, truncated: Mapping[str, int] = MappingProxyT
             Image(name=kept(f"image {at}", image.name), media_type=image.media_type, data=data)
             for at, (image, data) in enumerate(zip(form.images, _pictures(form.images), strict=True), 1)
         ),
+        strict=form.strict,
         truncated=MappingProxyType(cuts),
     )
     if not (capture.note.strip() or capture.text.strip() or capture.images):

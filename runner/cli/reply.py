@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -10,11 +11,12 @@ from runner.api.client import Client, as_object
 from runner.cli.credential import keyed
 from runner.cli.decide import said_yes
 from runner.cli.shared import DECISIONS, JsonFlag, Reason, as_list, connect, now, reach
+from runner.cli.showing import report_shown
 from runner.errors import AlreadyDecidedError, UsageError
 from runner.model import JsonObject
 from runner.render import Screen, Styled
 from runner.render.replies import show_replies, show_reply
-from runner.render.values import text_at
+from runner.render.values import signed, text_at
 
 _HELD = "held"
 _Ref = Annotated[str, typer.Argument(metavar="ID", help="A reply's id, or its beginning.")]
@@ -85,7 +87,10 @@ def approve(
     if json:
         screen.document(found)
         return
-    screen.say(Styled("released ", "bold green"), Styled(whole, "cyan"), f" to {text_at(found, 'sender')}")
+    done = "signed " if text_at(found, "state") == _HELD else "released "
+    screen.say(Styled(done, "bold green"), Styled(whole, "cyan"), f" to {text_at(found, 'sender')}")
+    if under := signed(found):
+        screen.say("  ", Styled("signed", "dim", 9), under)
     screen.say("  ", Styled("digest", "dim", 9), text_at(found, "digest"))
 
 
@@ -114,4 +119,5 @@ def _ask(screen: Screen, client: Client, ref: str) -> str | None:
         )
     parts = screen.parts(lambda: show_reply(screen, reply, now=now()))
     asked = f"send this to {text_at(reply, 'sender')}?"
-    return text_at(reply, "digest") if said_yes(screen, parts, asked=asked, ref=ref) else None
+    seen = partial(report_shown, client, reply, surface="cli", parts=parts)
+    return text_at(reply, "digest") if said_yes(screen, parts, asked=asked, ref=ref, seen=seen) else None

@@ -40,6 +40,7 @@ def send(  # noqa: PLR0913 - each is a flag of the contract
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="With --to: your key.", show_default=False)] = None,
     ca: Annotated[Path | None, typer.Option(metavar="FILE", help="With --to: a certificate to trust, PEM.")] = None,
     sender: Annotated[str | None, typer.Option("--as", metavar="CONTACT", help="As if this contact had sent it.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Its run is strict, whatever the profile says.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Show progress, then the reply.")] = False,
     json: JsonFlag = False,
     json_lines: Annotated[bool, typer.Option("--json-lines", help="With --wait: progress as JSON lines on stdout.")] = False,
@@ -54,7 +55,7 @@ def send(  # noqa: PLR0913 - each is a flag of the contract
     body |= {key: value for key, value in flags.items() if value is not None}
     if not body.get("agent"):
         raise UsageError("cannot send: no agent is named", resolution="runner profile list shows them")
-    body |= _parts(label, text_file, image)
+    body |= _parts(label, text_file, image) | ({"strict": True} if strict else {})
     screen = Screen(json=json or json_lines)
     if to is None:
         _deliver(body, screen, sender=sender, wait=wait or json_lines, lines=json_lines)

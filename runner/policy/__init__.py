@@ -4,7 +4,7 @@ from runner.policy.catalogue import TOOLS, call_key, definition_digest, model_na
 from runner.policy.context import Connector, PolicyContext, SavedVerdict
 from runner.policy.decide import decide
 from runner.policy.grants import Grant
-from runner.policy.matrix import Cell, Column, explain_matrix
+from runner.policy.matrix import Cell, Column, acts_unasked, explain_matrix
 
 __all__ = [
     "TOOLS",
@@ -14,6 +14,7 @@ __all__ = [
     "Grant",
     "PolicyContext",
     "SavedVerdict",
+    "acts_unasked",
     "call_key",
     "decide",
     "definition_digest",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from runner.model import Profile, SenderKind, Verdict
+from runner.model import Profile, SenderKind, ToolClass, Verdict
 from runner.policy.catalogue import TOOLS
 from runner.policy.context import PolicyContext
 from runner.policy.judge import find_tool, judge
@@ -33,6 +33,19 @@ class Cell:
 def explain_matrix(profile: Profile, context: PolicyContext) -> tuple[Cell, ...]:
     """Every tool of the profile in every kind of run, row by row."""
     return tuple(_cell(name, column, profile=profile, context=context) for name in profile.tools for column in Column)
+
+
+def acts_unasked(profile: Profile, context: PolicyContext) -> tuple[str, ...]:
+    """Tools that do more than read and whose calls would run unasked in a run of the owner's that saw nothing of others."""
+    clean = replace(context, sender=SenderKind.OWNER, tainted=False, thread_tainted=False, grants=())
+    tools = {name: find_tool(name, clean) for name in profile.tools}
+    return tuple(
+        name
+        for name, tool in tools.items()
+        if tool.tool_class is not ToolClass.READ
+        and (name not in TOOLS or tool.available)
+        and judge(tool, profile, clean).verdict is Verdict.ALLOW
+    )
 
 
 def _cell(name: str, column: Column, *, profile: Profile, context: PolicyContext) -> Cell:

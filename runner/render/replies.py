@@ -8,7 +8,7 @@ from datetime import datetime
 from runner.model import JsonObject
 from runner.render.block import show_block
 from runner.render.screen import CELL, Page, Part, Screen, Styled
-from runner.render.values import age, objects_at, text_at, texts_at
+from runner.render.values import age, objects_at, signed, text_at, texts_at
 
 _STATES = {"held": "bold yellow", "released": "green", "denied": "red", "expired": "red"}
 
@@ -47,6 +47,8 @@ def show_reply(page: Page, reply: JsonObject, *, now: datetime) -> None:
     _field(page, "why", text_at(reply, "reason"))
     if state == "held":
         _field(page, "expires", age(reply.get("expires"), now=now))
+    if under := signed(reply):
+        _field(page, "signed", under)
     if said := text_at(reply, "decision_reason"):
         _field(page, "decided", said)
     for warning in texts_at(reply, "warnings"):

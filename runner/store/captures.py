@@ -9,7 +9,7 @@ from sqlalchemy import Connection, RowMapping, func, select, update
 
 from runner.errors import NotFoundError
 from runner.lifecycle import CAPTURE, CaptureEvent, CaptureState, sources
-from runner.model import CaptureId, Sender
+from runner.model import CaptureId, Json, Sender
 from runner.store import audit, codec, ids, schema
 from runner.store.rows import Approver, CaptureRow
 
@@ -81,8 +81,8 @@ def listing(
     return tuple(codec.read(_line, found) for found in conn.execute(query).mappings())
 
 
-def move(
-    conn: Connection, capture: CaptureId, event: CaptureEvent, *, now: float, by: Approver | None = None
+def move(  # noqa: PLR0913 - one move, whole
+    conn: Connection, capture: CaptureId, event: CaptureEvent, *, now: float, by: Approver | None = None, why: str = ""
 ) -> CaptureState | None:
     """Let `event` happen to a capture; None, and nothing changed, when its state does not allow it (R36)."""
     column = schema.captures.c.state
@@ -94,7 +94,8 @@ def move(
     if conn.execute(update(schema.captures).where(*where).values(state=after.value)).rowcount != 1:
         return None
     if event is not CaptureEvent.DELIVER:  # its run's own first row says that
-        audit.append(conn, time=now, event=f"capture.{event.value}", subject=capture, data=codec.by(by))
+        facts: dict[str, Json] = {"why": why} if why else {}
+        audit.append(conn, time=now, event=f"capture.{event.value}", subject=capture, data=codec.by(by) | facts)
     return after
 
 

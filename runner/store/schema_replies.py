@@ -44,4 +44,14 @@ forwards = Table(
     Column("hops", Text, nullable=False),
 )
 
-TABLES = (replies, forwards)
+#: Yeses to replies that need several; a reply's text never changes, so its id says under what they are.
+reply_signatures = Table(
+    "reply_signatures",
+    metadata,
+    Column("reply", Text, ForeignKey("replies.id"), primary_key=True),
+    Column("key_id", Text, primary_key=True),
+    Column("by", Text, nullable=False),
+    Column("at", Double, nullable=False),
+)
+
+TABLES = (replies, forwards, reply_signatures)

@@ -6,7 +6,7 @@ Every change is one transaction with who made it in the audit; running runs meet
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runner.approvals import Approver
 from runner.errors import NotAllowedError, NotFoundError, ProfileError, UsageError
@@ -21,17 +21,23 @@ from runner.profiles.findings import shared
 from runner.sandbox.view import holds_anything
 from runner.store import ApprovalRow, Choices, Connection, ProfileRow, Store, VerdictRow, choices, profiles, verdicts
 from runner.store import approvals as rows
+from runner.supervisor.floors import Floors
 from runner.supervisor.intent import Also
 from runner.supervisor.progress import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agents:
-    """Implements `runner.api.service.Agents`. `ceiling` is this host's."""
+    """Implements `runner.api.service.Agents`."""
 
     store: Store
     clock: Clock
-    ceiling: Policy
+    floors: Floors
+
+    @property
+    def ceiling(self) -> Policy:
+        """This host's, on every policy."""
+        return self.floors.ceiling
 
     async def profile(self, name: str) -> JsonObject:
         """A published profile, whole, with the owner's choices for its agent."""
@@ -112,6 +118,7 @@ class Agents:
 
     def _tools(self, conn: Connection, agent: str) -> JsonObject:
         profile, chosen = _current(conn, agent), choices.of_agent(conn, agent)
+        profile = replace(profile, strict=profile.strict or self.floors.strict)
         context = chosen.into(PolicyContext(view=EmptyDirectory(), sensitive=holds_anything(profile.cwd)), host=self.ceiling)
         saved = {row.tool: row for row in verdicts.of_agent(conn, agent)}
         cells = {cell.tool: cell for cell in explain_matrix(profile, context) if cell.column is Column.TAINTED}

@@ -19,8 +19,9 @@ from runner.store import Connection, RunRow, Store, captures, contacts, profiles
 from runner.store.contacts import ContactRow
 from runner.supervisor.changes import Changes
 from runner.supervisor.endings import End, Ending, Endings
-from runner.supervisor.intake import Intake, admits, parsed
+from runner.supervisor.intake import Intake, admits
 from runner.supervisor.live import Live
+from runner.supervisor.parsing import parsed
 from runner.supervisor.pictures import Pictures
 from runner.supervisor.progress import Clock
 from runner.supervisor.views import sender_name

@@ -7,7 +7,6 @@ neither does a client that hangs up.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +18,7 @@ from runner.broker import UNDO, Effect, Impossible, PreImage
 from runner.errors import ApprovalExpiredError, NotAllowedError, StoreError
 from runner.lifecycle import ApprovalState
 from runner.model import ApprovalId, Digest, Profile, RunId
-from runner.profiles import from_json
-from runner.store import ApprovalRow, Connection, Store, profiles
+from runner.store import ApprovalRow, Connection, Store
 from runner.store import approvals as rows
 from runner.store.edit import Edit
 from runner.supervisor import keepsakes
@@ -28,6 +26,7 @@ from runner.supervisor.acts import act, find, pre_image, show, undoes
 from runner.supervisor.changes import Changes
 from runner.supervisor.contexts import Contexts
 from runner.supervisor.doubts import BLOCKED, Doubt, Judged, decided_now, doubt_about
+from runner.supervisor.floors import profile_of
 from runner.supervisor.intent import Also, Intents, Looked, Yes
 from runner.supervisor.live import Live
 from runner.supervisor.progress import Clock, Enqueue
@@ -225,7 +224,7 @@ class Effects:
         with self._parts.store.reading() as conn:
             found = rows.get(conn, approval)
             row = found if yes is None else yes.made_of(found)
-            profile = from_json(json.loads(profiles.get(conn, row.profile_digest).text))
+            profile = profile_of(conn, row)
         chosen = contexts.chosen(row.agent)
         doubt = doubt_about(row, profile, chosen, contexts=contexts)
         image = pre_image(row, profile.cwd) if doubt is None else None
@@ -247,8 +246,7 @@ class Effects:
         return await self._parts.store.call(self._intents.record, begun, effect)
 
     async def _profile(self, row: ApprovalRow) -> Profile:
-        stored = await self._parts.store.query(profiles.get, row.profile_digest)
-        return from_json(json.loads(stored.text))
+        return await self._parts.store.query(profile_of, row)
 
     def _act_and_show(self, begun: ApprovalRow, cwd: Path, restores: PreImage | None) -> Effect:
         effect = act(begun, cwd, restores=restores)

@@ -6,7 +6,7 @@ Owns the lane a sender is in. Everything of one step is one transaction; nothing
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from runner.approvals import Approver
 from runner.captures import from_json as capture_from_json
@@ -16,7 +16,6 @@ from runner.fence import Forward, compose
 from runner.lifecycle import CaptureEvent, CaptureState
 from runner.model import Attempt, Capture, CaptureId, JsonObject, Profile, Sender, SenderKind
 from runner.policy.taint import of_capture
-from runner.profiles import from_json as profile_from_json
 from runner.store import (
     CaptureRow,
     Connection,
@@ -30,8 +29,10 @@ from runner.store import (
     runs,
     taints,
 )
-from runner.supervisor import concealed
+from runner.supervisor import concealed, threads
+from runner.supervisor.floors import Floors
 from runner.supervisor.ids import Ids
+from runner.supervisor.parsing import parsed
 from runner.supervisor.progress import Clock, Enqueue
 
 
@@ -58,15 +59,21 @@ class Intake:
     clock: Clock
     ids: Ids
     enqueue: Enqueue
+    floors: Floors = field(default_factory=Floors)
 
-    def receive(self, conn: Connection, capture: Capture, sender: Sender, *, verified: bool = True) -> Taken:
+    def receive(
+        self, conn: Connection, capture: Capture, sender: Sender, *, verified: bool = True, thread: str | None = None
+    ) -> Taken:
         """Take a capture; it is delivered at once where its sender is verified and its agent wakes for it (C22, R17).
+
+        One of somebody else for an agent that does more than read unasked waits for a person like an unverified one's (R35).
 
         Raises:
             NotFoundError: No such agent.
             NotAllowedError: The agent does not list this sender.
             PausedError: The supervisor is paused; nothing is kept (R29).
             FenceError: It cannot be fenced.
+            RunnerError: It is to continue a thread, and cannot.
         """
         pausing.refuse(conn, f"send to {capture.agent}")
         stored = profiles.current(conn, capture.agent)
@@ -76,8 +83,11 @@ class Intake:
         row = captures.insert(
             conn, CaptureRow(id=self.ids.capture(), agent=capture.agent, sender=sender, text=text, created=self.clock())
         )
-        if not verified:
-            captures.move(conn, row.id, CaptureEvent.HOLD, now=self.clock())
+        if thread is not None:
+            threads.place(conn, row, stored, name=thread, now=self.clock())
+        if not verified or self.floors.stubs(conn, profile, sender):
+            why = "its agent does more than read unasked" if verified else "its sender is not verified"
+            captures.move(conn, row.id, CaptureEvent.HOLD, now=self.clock(), why=why)
             return Taken(capture=row.id, state=CaptureState.STUB)
         return self._wake(conn, row, capture, stored)
 
@@ -150,6 +160,8 @@ class Intake:
             standing=standing_of(profile, sender),
             forwarded=handed_on(conn, row.id),
         )
+        before = threads.continued(conn, row, stored)
+        inherited = () if before is None else taints.of_run(conn, before.id)
         run = runs.insert(
             conn,
             RunRow(
@@ -158,14 +170,16 @@ class Intake:
                 agent=row.agent,
                 profile_digest=stored.digest,
                 sender=sender,
-                strict=profile.strict or sender.kind is not SenderKind.OWNER,
+                strict=self.floors.strict_for(profile, capture, sender) or bool(inherited),
                 created=now,
                 updated=now,
-                session_id=self.ids.session(),
+                session_id=(before.session_id if before is not None else None) or self.ids.session(),
                 nonce=prompt.nonce,
             ),
         )
         concealed.record(conn, run.id, capture, now=now)
+        if before is not None:
+            taints.inherit(conn, run.id, before.id, now=now)
         taints.add(conn, run.id, of_capture(capture, sender, id=run.capture), now=now)
         self.enqueue(conn, Attempt(run.id, 0, 0), agent=run.agent)
         return Taken(capture=row.id, state=CaptureState.DELIVERED, run=run)
@@ -220,8 +234,3 @@ def _listing(stored: ProfileRow, sender: Sender) -> Profile:
             resolution=f"add it to {'from_agents' if sender.kind is SenderKind.AGENT else 'contacts'} and publish",
         )
     return profile
-
-
-def parsed(stored: ProfileRow) -> Profile:
-    """A stored profile."""
-    return profile_from_json(json.loads(stored.text))

@@ -1,4 +1,4 @@
-"""What the operator's settings come to: budgets, prices, how many containers wait, how much room there is, who decides."""
+"""What the operator's settings come to: budgets, prices, floors, containers that wait, room, who decides."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from runner.errors import SettingsError
 from runner.model import Json, JsonObject
 from runner.setting_tables import DayBudget
 from runner.settings import Settings
+from runner.supervisor.floors import Floors
 from runner.supervisor.pool import Sizes
 from runner.supervisor.prices import Price
 from runner.supervisor.purse import Budget, Budgets
@@ -33,6 +34,11 @@ def budgets_of(settings: Settings) -> Budgets:
 def sizes_of(settings: Settings) -> Sizes:
     """How many containers wait for their run."""
     return Sizes(each=settings.pool.size, all=settings.pool.total, max_age=settings.pool.max_age)
+
+
+def floors_of(settings: Settings) -> Floors:
+    """What this host makes of every run and every policy."""
+    return Floors(strict=settings.strict, ceiling=settings.max_policy)
 
 
 def room_of(settings: Settings) -> Room:

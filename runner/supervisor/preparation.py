@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner.agent import Message, Start, brokered_tools, container_tools, versions
 from runner.captures import from_json as capture_from_json
 from runner.errors import SandboxError, SandboxUnavailableError
-from runner.fence import Prompt, compose
+from runner.fence import Prompt, compose, system_rule
 from runner.gateway import Expected, Reference
 from runner.model import Attempt, Profile
 from runner.policy.catalogue import model_name
-from runner.profiles import from_json as profile_from_json
 from runner.sandbox.engine import ImageInfo
 from runner.sandbox.snapshot import take_snapshot
 from runner.store import Connection, RunRow, captures, choices, profiles
 from runner.supervisor.apart import NOTHING, Apart, of_others
+from runner.supervisor.continuing import Earlier, earlier
+from runner.supervisor.conversation import conversation_of
 from runner.supervisor.definitions import known
+from runner.supervisor.floors import floored
 from runner.supervisor.intake import handed_on, standing_of
+from runner.supervisor.parsing import parsed
 from runner.supervisor.resume import NUDGE, Restored
 
 _log = logging.getLogger(__name__)
@@ -40,6 +43,7 @@ class Facts:
     prompt: Prompt
     blocked: frozenset[str] = frozenset()  #: tools that are not offered, though the profile has them (C10)
     apart: Apart = NOTHING  #: what of others lies in the directory and is not for this run (invariant 10)
+    earlier: tuple[Earlier, ...] = ()  #: the runs whose conversation it continues, oldest first
 
     @property
     def offered(self) -> Profile:
@@ -52,6 +56,11 @@ class Facts:
         return replace(self, blocked=self.blocked - tools)
 
     @property
+    def rule(self) -> str:
+        """What the system prompt says of the fences in the conversation (R9)."""
+        return system_rule(self.prompt.nonce, [prompt.nonce for _, prompt in self.earlier])
+
+    @property
     def message(self) -> Message:
         """What the agent is asked first."""
         return Message(text=self.prompt.text, images=self.prompt.images)
@@ -62,10 +71,11 @@ def read_facts(conn: Connection, attempt: Attempt, run: RunRow) -> Facts:
 
     Raises:
         FenceError: The prompt cannot be made with that fence.
+        NotAllowedError: It is to continue what is not the owner's, or not this agent's.
     """
     stored = profiles.get(conn, run.profile_digest)
     capture = capture_from_json(captures.get(conn, run.capture).text)
-    profile = profile_from_json(json.loads(stored.text))
+    profile = floored(parsed(stored), run)
     return Facts(
         attempt=attempt,
         run=run,
@@ -80,6 +90,7 @@ def read_facts(conn: Connection, attempt: Attempt, run: RunRow) -> Facts:
         ),
         blocked=choices.of_agent(conn, run.agent).blocked,
         apart=of_others(conn, run),
+        earlier=earlier(conn, run),
     )
 
 
@@ -159,8 +170,7 @@ def _check_uid(uid: int, cwd: Path) -> None:
 
 def start_of(facts: Facts, *, resume: bool) -> Start:
     """How the CLI is started for a run."""
-    rule = facts.prompt.system_rule
-    return start_with(facts.profile, facts.offered, session_id=facts.run.session_id or "", rule=rule, resume=resume)
+    return start_with(facts.profile, facts.offered, session_id=facts.run.session_id or "", rule=facts.rule, resume=resume)
 
 
 def start_with(profile: Profile, offered: Profile, *, session_id: str, rule: str, resume: bool = False) -> Start:
@@ -171,13 +181,13 @@ def start_with(profile: Profile, offered: Profile, *, session_id: str, rule: str
 
 def message_of(facts: Facts, restored: Restored | None) -> Message | None:
     """What the CLI is asked: the capture, a nudge, or nothing where it has an open call to begin with."""
-    if restored is None:
+    if restored is None or not restored.begun:
         return facts.message
     return Message(text=NUDGE) if restored.nudge else None
 
 
-def reference_of(facts: Facts, image: ImageInfo, *, resume: bool) -> Reference:
-    """What every model request of the run must agree with.
+def reference_of(facts: Facts, image: ImageInfo, *, resume: bool, past: Sequence[str] = ()) -> Reference:
+    """What every model request of the run must agree with; `past` are the lines of the transcript its container is given.
 
     Raises:
         SandboxError: How the image's CLI describes its tools is not on record.
@@ -185,5 +195,6 @@ def reference_of(facts: Facts, image: ImageInfo, *, resume: bool) -> Reference:
     profile = facts.offered
     names = (*container_tools(profile), *(model_name(name) for name in brokered_tools(profile)))
     start = start_of(facts, resume=resume)
-    expected = Expected(system=start.system_prompt, definitions=known(image), prompt=facts.message.text)
+    conversation = conversation_of((*(prompt for _, prompt in facts.earlier), facts.prompt), past=past)
+    expected = Expected(system=start.system_prompt, definitions=known(image), conversation=conversation)
     return Reference(model=profile.model, offered=frozenset(names), expected=expected)

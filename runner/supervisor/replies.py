@@ -42,17 +42,19 @@ from runner.store import (
 )
 from runner.store.replies import ReplyRow
 from runner.supervisor.changes import Changes
+from runner.supervisor.countersigning import complete, countersigned, signatures_view
 from runner.supervisor.ids import Ids
-from runner.supervisor.intake import parsed
+from runner.supervisor.parsing import parsed
 from runner.supervisor.progress import Clock
 from runner.supervisor.reception import Released
 from runner.supervisor.reviewing import reply_line, reply_view
 
 TOOL = "Reply"
-_FOUND, _PAUSED, _GONE = "found", "paused", "no_receiver"
+_FOUND, _PAUSED, _GONE, _SEVERAL = "found", "paused", "no_receiver", "several"
 _SAYS = {
     _FOUND: "Waits for a person's review: something in it must not leave unseen.",
     _PAUSED: "Waits for a person's review: it was ready while the supervisor was paused.",
+    _SEVERAL: "Waits for a person's review: its agent's calls need several approvers, and so does what it says.",
     _GONE: "Waits for a person's review: whoever it is for is no contact any more.",
 }
 #: Replies of one answer.
@@ -104,7 +106,8 @@ class Replies:
         decision = self._decide(conn, run.agent, profile, text=text, sender=run.sender, private=private or run.segment > 0)
         known = replies.alive(conn)
         warnings = traces(text, nonces=(*known.nonces, run.nonce or ""), ids=known.ids)
-        rule = self._held_by(conn, run.sender, warnings) if decision.verdict is Verdict.ALLOW else None
+        several = profile.approvals.required > 1
+        rule = self._held_by(conn, run.sender, warnings, several=several) if decision.verdict is Verdict.ALLOW else None
         row = ReplyRow(
             id=self.ids.reply(),
             run=run.id,
@@ -154,7 +157,7 @@ class Replies:
         return await self.store.query(_whole, ref)
 
     async def approve(self, ref: str, *, digest: str, reason: str | None, who: Approver) -> JsonObject:
-        """Let exactly this text go out, once."""
+        """Let exactly this text go out, once; where several approvers have to, with the last of them (D5)."""
         row = await self.store.call(self._approve, ref, digest=digest, reason=reason, who=who)
         self.changes.ring()
         return await self.shown(row.id)
@@ -189,7 +192,8 @@ class Replies:
         decision = self._again(conn, row)
         if decision.verdict is Verdict.DENY and decision.rule != "no_channel":
             raise NotAllowedError(f"cannot release {row.id}: {decision.reason}", resolution=f"runner reply deny {row.id}")
-        return self._release(conn, row, by=who, reason=reason)
+        signed = countersigned(conn, row, who=who, now=self.clock())
+        return self._release(conn, signed, by=who, reason=reason) if complete(conn, signed) else signed
 
     def _deny(self, conn: Connection, ref: str, *, reason: str | None, who: Approver) -> ReplyRow:
         row = replies.find(conn, ref)
@@ -217,12 +221,14 @@ class Replies:
     def _lost(self, row: ReplyRow) -> NoReturn:
         raise _decided(row, "decide about")
 
-    def _held_by(self, conn: Connection, sender: Sender, warnings: tuple[str, ...]) -> str | None:
+    def _held_by(self, conn: Connection, sender: Sender, warnings: tuple[str, ...], *, several: bool) -> str | None:
         """Why a reply waits though the profile lets replies go out."""
         if warnings:
             return _FOUND
         if pausing.current(conn) is not None:
             return _PAUSED
+        if several:
+            return _SEVERAL
         return _GONE if self._gone(conn, sender) else None
 
     def _gone(self, conn: Connection, sender: Sender) -> bool:
@@ -261,7 +267,7 @@ def bound(row: ReplyRow) -> Digest:
 def _whole(conn: Connection, ref: str) -> JsonObject:
     row = replies.find(conn, ref)
     capture: Json = runs.get(conn, RunId(row.run)).capture
-    return reply_view(row, audit.of_subject(conn, row.id)) | {"capture": capture}
+    return reply_view(row, audit.of_subject(conn, row.id)) | signatures_view(conn, row) | {"capture": capture}
 
 
 def _mismatch(conn: Connection, *, row: ReplyRow, who: Approver, now: float) -> None:

@@ -49,7 +49,7 @@ class SupervisorService:
     def __init__(self, backstage: Backstage) -> None:
         self._on = on = backstage
         self._queue = Queue(store=on.store, effects=on.effects, changes=on.changes, clock=on.clock, enqueue=on.enqueue)
-        self._intake = intake = Intake(clock=on.clock, ids=on.ids, enqueue=on.enqueue)
+        self._intake = intake = Intake(clock=on.clock, ids=on.ids, enqueue=on.enqueue, floors=on.agents.floors)
         self.reception = Reception(
             store=on.store,
             intake=intake,

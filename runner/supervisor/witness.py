@@ -9,7 +9,7 @@ from runner import approvals
 from runner.approvals import Approver
 from runner.errors import RunnerError
 from runner.model import Json, JsonObject
-from runner.store import Connection, Store, audit
+from runner.store import Connection, Store, audit, replies
 from runner.supervisor.progress import Clock
 
 #: Rows within a minute: showings of all, and refusals.
@@ -34,11 +34,12 @@ class Witness:
     async def shown(self, ref: str, card: JsonObject, *, who: Approver) -> JsonObject:
         """Put on record that a person was shown this card; of very many, not each is."""
         row = await self._store.query(approvals.find, ref)
-        if not self._room(SHOWN):
-            return {"recorded": False}
-        facts: JsonObject = {**card, "fits": card.get("digest") == row.effective.approval_digest}
-        await self._store.call(self._append, "approval.shown", subject=row.id, facts=facts, who=who)
-        return {"recorded": True}
+        return await self._shown("approval.shown", row.id, row.effective.approval_digest, card=card, who=who)
+
+    async def reply_shown(self, ref: str, card: JsonObject, *, who: Approver) -> JsonObject:
+        """The same for a reply that was shown whole."""
+        row = await self._store.query(replies.find, ref)
+        return await self._shown("reply.shown", row.id, row.digest, card=card, who=who)
 
     async def refused(self, event: str, *, act: str, ref: str, why: str, who: Approver) -> None:
         """Put on record that a request was refused; the refusal holds whether or not there is room for it."""
@@ -56,6 +57,13 @@ class Witness:
             return (await self._store.query(approvals.find, ref)).id
         except RunnerError:
             return "supervisor"
+
+    async def _shown(self, event: str, subject: str, digest: str, *, card: JsonObject, who: Approver) -> JsonObject:
+        if not self._room(SHOWN):
+            return {"recorded": False}
+        facts: JsonObject = {**card, "fits": card.get("digest") == digest}
+        await self._store.call(self._append, event, subject=subject, facts=facts, who=who)
+        return {"recorded": True}
 
     def _room(self, most: int) -> bool:
         now, lately = self._clock(), self._lately[most]

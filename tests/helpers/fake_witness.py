@@ -17,6 +17,11 @@ class FakeWitness:
         self.asked.append(("shown", (ref, card, who)))
         return {"recorded": True}
 
+    async def reply_shown(self, ref: str, card: JsonObject, *, who: Approver) -> JsonObject:
+        """Remember it."""
+        self.asked.append(("reply shown", (ref, card, who)))
+        return {"recorded": True}
+
     async def refused(self, event: str, *, act: str, ref: str, why: str, who: Approver) -> None:
         """Remember it."""
         self.asked.append((event, (act, ref, why, who)))

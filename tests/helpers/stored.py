@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from runner.approvals import Approver, Refusal, Request, approve, open_turn
-from runner.model import OWNER, ApprovalId, CallId, CaptureId, Digest, RunId, Verdict, make_id
-from runner.store import ApprovalRow, CallRow, CaptureRow, Connection, RunRow, Store, calls, captures, profiles, runs
+from runner.model import OWNER, ApprovalId, CallId, CaptureId, Digest, ReplyId, RunId, Sender, SenderKind, Verdict, make_id
+from runner.store import ApprovalRow, CallRow, CaptureRow, Connection, RunRow, Store, calls, captures, profiles, replies, runs
+from runner.store.replies import ReplyRow
 
 NOW = 1_700_000_000.0
 PROFILE = Digest("sha256:" + "1" * 64)
@@ -125,3 +126,24 @@ def approved(conn: Connection, **changes: Any) -> ApprovalRow:
     """An approval that Anna said yes to at `NOW`."""
     row = an_approval(conn, **changes)
     return approve(conn, row.id, digest=row.approval_digest, who=ANNA, reason=None, now=NOW)
+
+
+def a_reply(conn: Connection, **changes: Any) -> ReplyRow:
+    """A held reply of a run of its own."""
+    run = a_run(conn)
+    row = ReplyRow(
+        id=ReplyId(fresh("p")),
+        run=run.id,
+        capture=run.capture,
+        agent=run.agent,
+        sender=Sender(kind=SenderKind.CONTACT, petname="maria", fingerprint="abcd-efgh-2345-6723"),
+        text="It is a bill.",
+        digest=Digest("sha256:" + "4" * 64),
+        call_digest=None,
+        profile_digest=run.profile_digest,
+        rule="not_covered",
+        reason="Waits for a person's approval.",
+        created=NOW,
+        expires=NOW + 3600,
+    )
+    return replies.insert(conn, replace(row, **changes))

@@ -62,7 +62,7 @@ class Office:
 
     def shown(self, record: JsonObject, parts: list[list[str]]) -> None:
         """Have it put on record that all of a card was on the screen; where that cannot be, a decision still can (A2)."""
-        if not text_at(record, "id").startswith("a_"):
+        if not text_at(record, "id").startswith(("a_", "p_")):
             return  # only what is decided by digest is recorded as shown
         with suppress(RunnerError):
             report_shown(self.client, record, surface="inbox", parts=parts)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from runner.approvals import Approver
 from runner.errors import (
     AlreadyDecidedError,
     ApprovalExpiredError,
@@ -22,7 +23,7 @@ from runner.errors import (
     StoreError,
 )
 from runner.lifecycle import ReplyState, RunEvent, RunState
-from runner.model import OWNER, Capture, Digest, Policy, RunId, Sender, SenderKind
+from runner.model import OWNER, ApprovalSettings, Capture, Digest, Policy, RunId, Sender, SenderKind
 from runner.profiles import to_json
 from runner.store import (
     Connection,
@@ -39,6 +40,7 @@ from runner.store import (
     verdicts,
 )
 from runner.store.contacts import ContactRow
+from runner.store.schema_replies import reply_signatures
 from runner.supervisor.changes import Changes
 from runner.supervisor.ids import Ids
 from runner.supervisor.intake import Intake
@@ -188,7 +190,7 @@ def test_a_reply_that_repeats_a_live_fence_is_held_and_says_so(desk: Desk) -> No
 
 
 def test_nothing_is_released_while_paused_and_what_was_ready_waits_for_a_person(desk: Desk) -> None:
-    """R29, R30: a running turn finishes, its reply stays; resume lets a person release it."""
+    """R29-R31: a running turn finishes, its reply stays, nothing leaves; resume lets a person release it."""
     desk.publish(allow_replies=True)
     with desk.store.begin() as conn:
         taken = desk.intake.receive(conn, Capture(agent="scribe", note="x"), MARIA)
@@ -212,6 +214,58 @@ def test_a_reply_to_somebody_who_was_blocked_or_removed_is_not_released(desk: De
     with pytest.raises(NotAllowedError, match="blocked or removed"):
         desk.approve(row)
     assert desk.reply(desk.answered("again")).state is ReplyState.HELD
+
+
+def signing(desk: Desk, row: replies.ReplyRow, name: str, key: str | None) -> Any:
+    who = Approver(uid=1000, channel="cli", name=name, key_id=key)
+    return asyncio.run(desk.replies.approve(row.id, digest=row.digest, reason=None, who=who))
+
+
+def test_a_reply_of_an_agent_whose_calls_need_two_approvers_needs_two(desk: Desk) -> None:
+    """D5, R19: distinct keys under what was reviewed; until the last nothing is out, and both are on record and shown."""
+    desk.publish(approvals=ApprovalSettings(required=2), allow_replies=True)
+    run = desk.answered("It is a bill.", private=False)
+    row = desk.reply(run)
+    assert (row.state, row.rule) == (ReplyState.HELD, "several")
+    with pytest.raises(NotAllowedError, match="2 approvers, each with a key"):
+        signing(desk, row, "anna", None)
+    first = signing(desk, row, "anna", "ka")
+    assert (first["state"], first["signatures"]["required"]) == ("held", 2)
+    assert [one["name"] for one in first["signatures"]["given"]] == ["anna"]
+    assert desk.heard(run) == ("received", None)
+    with pytest.raises(AlreadyDecidedError, match="anna has signed it, and 1 of 2 are there"):
+        signing(desk, row, "anna", "ka")
+    with pytest.raises(DigestMismatchError):
+        desk.approve(row, "sha256:" + "0" * 64)
+    assert signing(desk, row, "ben", "kb")["state"] == "released"
+    assert desk.heard(run) == ("answered", "It is a bill.")
+    assert desk.events(row.id) == [
+        *("reply.hold", "reply.sign", "reply.mismatch", "reply.sign", "reply.approve", "reply.release"),
+    ]
+
+
+def test_one_no_ends_a_reply_that_needs_two_and_a_pause_stops_the_second_yes(desk: Desk) -> None:
+    """D5, R31."""
+    desk.publish(approvals=ApprovalSettings(required=2))
+    one, two = desk.reply(desk.answered("one")), desk.reply(desk.answered("two"))
+    signing(desk, one, "anna", "ka")
+    asyncio.run(desk.replies.deny(one.id, reason=None, who=ANNA))
+    with pytest.raises(AlreadyDecidedError):
+        signing(desk, one, "ben", "kb")
+    signing(desk, two, "anna", "ka")
+    with desk.store.begin() as conn:
+        pausing.pause(conn, who=ANNA, reason=None, now=NOW)
+    with pytest.raises(PausedError):
+        signing(desk, two, "ben", "kb")
+
+
+def test_signatures_under_replies_cannot_be_written_over(desk: Desk) -> None:
+    """Invariant 9: the database refuses it whoever asks."""
+    desk.publish(approvals=ApprovalSettings(required=2))
+    signing(desk, desk.reply(desk.answered("one")), "anna", "ka")
+    for statement in (reply_signatures.update().values(key_id="other"), reply_signatures.delete()):
+        with pytest.raises(StoreError), desk.store.begin() as conn:
+            conn.execute(statement)
 
 
 def test_a_block_saved_since_binds_at_the_release(desk: Desk) -> None:

@@ -45,6 +45,7 @@ RELEASES_NOTHING = {
         "grants/plan",
         "grants/{ref}/revoke",
         "approvals/{ref}/shown",
+        "replies/{ref}/shown",
         "batch/deny",
         "profiles/{ref}/retire",
         "pause",

@@ -13,13 +13,14 @@ from runner.sandbox.view import SnapshotView
 from runner.store import ApprovalRow, RunRow, VerdictRow, choices, verdicts
 from runner.supervisor.agents import Agents, publish
 from runner.supervisor.desk import Desk
+from runner.supervisor.floors import Floors
 from tests.helpers.stored import ANNA, NOW
 from tests.unit.supervisor.world import World
 
 
 def agents(world: World, *, ceiling: Policy = Policy.SKIP) -> Agents:
     """The owner's side of the world's agents."""
-    return Agents(store=world.store, clock=world.clock, ceiling=ceiling)
+    return Agents(store=world.store, clock=world.clock, floors=Floors(ceiling=ceiling))
 
 
 def save(world: World, tool: str, word: SavedVerdict, *, who: Approver = ANNA) -> None:

@@ -269,3 +269,17 @@ def test_an_interrupted_release_of_a_read_is_no_riddle(tmp_path: Path) -> None:
         assert (await world.effects.find_out(executing, world.cwd)).state is _S.DONE
 
     play(tmp_path, scene, policy=Policy.ASK)
+
+
+def test_a_run_that_was_made_strict_asks_though_its_profile_would_not(tmp_path: Path) -> None:
+    """R33: also at the last look before the effect, whatever a call of such a run got by."""
+
+    async def scene(world: World) -> None:
+        save(world, "Write", ALLOW)
+        loose, strict = world.a_running(), world.a_running(strict=True)
+        for row, verdict in ((loose, Verdict.ALLOW), (strict, Verdict.ASK)):
+            await world.desk(row).take_turn(a_turn(write("a.txt", row.id)))
+            (made,) = world.approvals(row.id)
+            assert (await world.effects.judged(made)).decision.verdict is verdict
+
+    play(tmp_path, scene, strict=False)

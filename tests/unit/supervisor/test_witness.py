@@ -13,7 +13,7 @@ from runner.errors import NotFoundError
 from runner.model import JsonObject
 from runner.store import ApprovalRow, Store, audit
 from runner.supervisor.witness import REFUSED, SHOWN, Witness
-from tests.helpers.stored import ANNA, NOW, an_approval, opened
+from tests.helpers.stored import ANNA, NOW, a_reply, an_approval, opened
 
 CARD: JsonObject = {"surface": "cli", "parts": 2, "render_digest": "sha256:" + "5" * 64}
 
@@ -53,6 +53,19 @@ def test_a_showing_names_surface_parts_digest_and_who(stage: Stage) -> None:
     assert facts["by"] == ANNA.facts()
     with pytest.raises(NotFoundError):
         asyncio.run(stage.witness.shown("a_zzzzzz", {**CARD, "digest": ""}, who=ANNA))
+
+
+def test_a_reply_that_was_shown_whole_is_on_record_like_a_card(stage: Stage) -> None:
+    """A2, R28: under the digest that a yes to it carries."""
+    with stage.store.begin() as conn:
+        row = a_reply(conn)
+    for digest in (row.digest, "sha256:" + "0" * 64):
+        card = {**CARD, "digest": digest}
+        assert asyncio.run(stage.witness.reply_shown(row.id[:10], card, who=ANNA))["recorded"] is True
+    (event, facts), (_, other) = stage.events(row.id)
+    assert (event, facts["fits"], other["fits"], facts["by"]) == ("reply.shown", True, False, ANNA.facts())
+    with pytest.raises(NotFoundError):
+        asyncio.run(stage.witness.reply_shown(stage.row.id, {**CARD, "digest": ""}, who=ANNA))
 
 
 def test_of_very_many_showings_within_a_minute_not_each_is_on_record(stage: Stage) -> None:

@@ -201,7 +201,7 @@ def _insert(conn: Connection, profile: Profile, changes: Mapping[str, Any]) -> R
         agent=profile.name,
         profile_digest=profile.digest,
         sender=OWNER,
-        strict=True,
+        strict=profile.strict,
         created=NOW,
         updated=NOW,
         session_id="3b1f0c52-4ac6-4e4e-9d0a-0d5c2a0f7c11",
