@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from runner.store.redact import redacted_text
 
-#: Links of one reply that are named; more of them say no more.
+#: Links of one reply that are named; that there are more is said, and holds it.
 MOST_LINKS = 200
 _SYMBOLS = "0-9a-hjkmnp-tv-z"
 _TARGET = r"([^\s)>\"'`]{1,4000})"
@@ -52,12 +52,22 @@ class Link(NamedTuple):
 
 
 def links(text: str) -> tuple[Link, ...]:
-    """Everything in `text` that leads elsewhere, each once; also where HTML or Markdown would only make it so."""
+    """What in `text` leads elsewhere, each once, up to `MOST_LINKS`; also where HTML or Markdown would only make it so."""
+    return _found(text)[:MOST_LINKS]
+
+
+def has_more_links(text: str) -> bool:
+    """Whether `text` leads to more places than `links` names."""
+    return len(_found(text)) > MOST_LINKS
+
+
+def _found(text: str) -> tuple[Link, ...]:
+    """Each link once, up to one more than are named."""
     found: dict[str, Link] = {}
     for reading in dict.fromkeys((text, html.unescape(text), re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text))):
         for link in _links(reading):
             found.setdefault(link.target, link)
-            if len(found) >= MOST_LINKS:
+            if len(found) > MOST_LINKS:
                 return tuple(found.values())
     return tuple(found.values())
 
@@ -79,6 +89,8 @@ def traces(text: str, *, nonces: Collection[str] = (), ids: Collection[str] = ()
         said.append("it holds what looks like the id of an approval, a reply or a grant")
     if redacted_text(text) != text or redacted_text(plain) != plain:
         said.append("it holds what looks like a secret")
+    if has_more_links(text):
+        said.append(f"it holds more than {MOST_LINKS} links, and a review names the first {MOST_LINKS} of them only")
     if hidden := sum(1 for char in text if not char.isprintable() and char not in "\n\t\r"):
         said.append(f"it holds {hidden} character{'' if hidden == 1 else 's'} that a screen would hide or act on")
     return tuple(said)

@@ -68,6 +68,8 @@ def _links(page: Page, reply: JsonObject) -> None:
             Styled("leads to ", "bold yellow"), Styled(text_at(link, "host"), "bold"), f" ({text_at(link, 'form')}{unasked})"
         )
         page.lines(show_block(text_at(link, "target"), width=page.width))
+    if isinstance(reveals, dict) and reveals.get("more"):
+        page.say(Styled("leads to more places than are named here: read the text itself", "bold red"))
 
 
 def _field(page: Page, name: str, value: Part) -> None:

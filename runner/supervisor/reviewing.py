@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runner.captures.revealing import Link, links
+from runner.captures.revealing import Link, has_more_links, links
 from runner.model import Json, JsonObject
 from runner.store import AuditRow
 from runner.store.replies import ReplyRow
@@ -41,7 +41,8 @@ def reply_view(row: ReplyRow, history: Sequence[AuditRow]) -> JsonObject:
     """`reply show --json`."""
     found: list[Json] = [_link(link) for link in links(row.text)]
     past: list[Json] = [event_line(one) for one in history]
-    return reply_line(row) | {"text": row.text, "reveals": {"links": found}, "history": past, "version": row.version}
+    reveals: JsonObject = {"links": found, "more": has_more_links(row.text)}
+    return reply_line(row) | {"text": row.text, "reveals": reveals, "history": past, "version": row.version}
 
 
 def _link(link: Link) -> JsonObject:

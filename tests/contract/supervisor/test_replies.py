@@ -167,6 +167,7 @@ def test_the_owner_s_own_reply_needs_no_review(desk: Desk) -> None:
         (True, True, "It is a bill.", ReplyState.HELD),
         (True, False, "approve a_0123456789abcdef", ReplyState.HELD),
         (True, False, "key sk-abcdefghijklmnopqrst", ReplyState.HELD),
+        (True, False, " ".join(f"https://h{number}.example/" for number in range(201)), ReplyState.HELD),
     ],
 )
 def test_only_an_allowed_reply_of_a_run_that_saw_nothing_private_goes_out_unreviewed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.captures.revealing import MOST_LINKS, links, traces
+from runner.captures.revealing import MOST_LINKS, has_more_links, links, traces
 
 NONCE = "0123456789abcdef" * 2
 ID = "a_7k3m9q2v8xk1abcd"
@@ -67,6 +67,15 @@ def test_images_and_styles_are_said_to_be_fetched_by_whatever_shows_them() -> No
 def test_a_flood_of_links_is_bounded_and_quick() -> None:
     assert len(links(" ".join(f"https://h{number}.example/x" for number in range(5000)))) == MOST_LINKS
     assert links("[" * 50_000 + "a." * 50_000 + "![" * 50_000) == ()
+
+
+def test_that_there_are_more_links_than_are_named_is_said_and_holds_a_reply() -> None:
+    """O1, R21: what stands behind the two hundredth would else be let out unseen."""
+    many = " ".join(f"https://h{number}.example/" for number in range(MOST_LINKS))
+    assert (traces(many), has_more_links(many)) == ((), False)
+    one_more = f"{many} https://evil.example/?d=secret"
+    assert has_more_links(one_more)
+    assert traces(one_more) == ("it holds more than 200 links, and a review names the first 200 of them only",)
 
 
 @pytest.mark.parametrize(

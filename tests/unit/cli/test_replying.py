@@ -39,6 +39,9 @@ def test_a_review_shows_the_whole_text_inert_and_where_it_leads(run: Run, waitin
     assert "warning: it holds a secret" in out
     assert "│ See \\u{1b}[2J" in out
     assert "\x1b" not in out
+    assert "leads to more places" not in out
+    waiting.replies.rows[0]["reveals"] = {"links": [], "more": True}
+    assert "leads to more places than are named here" in run("reply", "show", REPLY).out
 
 
 def test_off_a_terminal_nothing_is_released_without_a_yes_and_the_digest(run: Run, waiting: FakeService) -> None:
