@@ -5,12 +5,14 @@ never passes a request or a block of a kind it does not know.
 """
 
 from runner.gateway.listener import SOCKET_NAME
+from runner.gateway.memory import Asked, Conversation
 from runner.gateway.peers import Peers, Residents, connected
 from runner.gateway.purse import MIN_REPLY, Hold, Purse, Spent
 from runner.gateway.refusals import RequestRefusedError, UpstreamError
 from runner.gateway.sameness import Expected, definition
 from runner.gateway.scripted import ScriptedUpstream
 from runner.gateway.server import Gateway
+from runner.gateway.spoken import picture
 from runner.gateway.upstream import HttpUpstream, Patience
 from runner.gateway.upstreams import make_upstream
 from runner.gateway.values import (
@@ -28,6 +30,8 @@ from runner.gateway.values import (
 __all__ = [
     "MIN_REPLY",
     "SOCKET_NAME",
+    "Asked",
+    "Conversation",
     "Expected",
     "Gateway",
     "GatewayLimits",
@@ -52,4 +56,5 @@ __all__ = [
     "connected",
     "definition",
     "make_upstream",
+    "picture",
 ]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from runner.digest import MalformedJsonError
 from runner.gateway.refusals import UpstreamError, clean
+from runner.gateway.spoken import Item, call_of, thought, word
 from runner.gateway.values import Handover, ToolUse
 from runner.model import Json, JsonObject
 
@@ -85,6 +86,19 @@ class Block:
             {"type": "content_block_delta", "index": self.index, "delta": delta},
             {"type": "content_block_stop", "index": self.index},
         ]
+
+    def item(self) -> Item | None:
+        """What it says, as the CLI is given it; None for thinking and for a blank text."""
+        if self.kind == "text":
+            return word(self.text)
+        if self.kind != "tool_use":
+            return None
+        given = self.handed or Handover(name=self.name, raw=self.tool_use().raw)
+        return call_of(given.id or self.id, given.name, given.raw)
+
+    def thought(self) -> str | None:
+        """The digest of a thinking block."""
+        return thought({"type": self.kind, **self._texts()}) if self.kind in {"thinking", "redacted_thinking"} else None
 
     def whole(self, parse: Callable[[str], Json]) -> JsonObject:
         """The finished block as part of one message.

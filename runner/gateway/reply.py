@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from runner.digest import MalformedJsonError, parse_strict
 from runner.gateway.blocks import Block, open_block
+from runner.gateway.memory import Given
 from runner.gateway.purse import Spent
 from runner.gateway.refusals import UpstreamError, clean, raise_if_error
 from runner.gateway.values import GatewayLimits, Handover, ModelTurn
@@ -38,7 +39,7 @@ class Reply:
         self._held: list[JsonObject] | None = None
         self._counts: dict[str, int] = {}
         self._stop: JsonObject = {"stop_reason": None, "stop_sequence": None}
-        self.complete = False
+        self.complete = self._given = False
         self._handlers: dict[str, Callable[[JsonObject], JsonObject | None]] = {
             "message_start": self._message_start,
             "content_block_start": self._block_start,
@@ -108,6 +109,15 @@ class Reply:
             usage=self.usage,
         )
 
+    def given(self) -> Given:
+        """What the CLI was given of it so far: once handed over all, before that the finished blocks in front of the calls."""
+        whole = self._given
+        first = next((block.index for block in self._blocks if block.kind == "tool_use"), len(self._blocks))
+        blocks = [block for block in self._blocks if whole or (block.index < first and not block.open)]
+        items = [item for item in (block.item() for block in blocks) if item is not None]
+        thinking = frozenset(thought for thought in (block.thought() for block in blocks) if thought is not None)
+        return Given(items=tuple(sorted(items, key=lambda item: item.kind == "call")), thinking=thinking, whole=whole)
+
     def release(self, handed: tuple[Handover, ...]) -> tuple[JsonObject, ...]:
         """Everything that was held, with each tool use as handed over, and the end of the message."""
         self._hand_over(handed)
@@ -138,6 +148,7 @@ class Reply:
         tools = [block for block in self._blocks if block.kind == "tool_use"]
         for block, given in zip(tools, handed, strict=True):
             block.handed = given
+        self._given = True
 
     def _take(self, kind: str, event: JsonObject) -> JsonObject | None:
         self._bytes += len(json.dumps(event))

@@ -58,6 +58,7 @@ class ModelRequest:
     body: JsonObject
     stream: bool
     results: tuple[ToolResult, ...]
+    size: int = 0  #: bytes of the body it came in
 
 
 def read_request(body: bytes, *, reference: Reference, limits: GatewayLimits) -> ModelRequest:
@@ -78,7 +79,7 @@ def read_request(body: bytes, *, reference: Reference, limits: GatewayLimits) ->
         refuse("model", f"is {shown(value.get('model'))}, not the profile's")
     made = record(_needed(), _maybe(reference, limits), dropped=frozenset({"metadata"}))(value, "request")
     assert isinstance(made, dict)  # noqa: S101 - what `record` makes, said to the type checker
-    return ModelRequest(body=made, stream=made.pop("stream", False) is True, results=_results(made["messages"]))
+    return ModelRequest(body=made, stream=made.pop("stream", False) is True, results=_results(made["messages"]), size=len(body))
 
 
 def allowed_betas(header: str) -> tuple[str, ...]:

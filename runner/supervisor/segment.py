@@ -166,7 +166,9 @@ class Conductor:
             gateway = Gateway(
                 directory=segment.snapshot.parent / "gateway",
                 desk=desk,
-                reference=reference_of(facts, image, resume=restored is not None),
+                reference=reference_of(
+                    facts, image, resume=restored is not None, past=() if restored is None else restored.lines
+                ),
                 upstream=around.upstream(facts.profile.name),
                 purse=purse,
                 peers=residents,

@@ -6,6 +6,7 @@ Everything that crosses is noted, in both directions. Whoever sits at gate and d
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -17,7 +18,19 @@ import pytest
 
 from runner.agent import Gate, Message, Session, SessionEnd, Start, argv, brokered_tools, container_tools, environment
 from runner.errors import RunnerError
-from runner.gateway import Expected, Gateway, Handover, Reference, Residents, ScriptedUpstream, ToolUse, TurnDesk
+from runner.gateway import (
+    Asked,
+    Conversation,
+    Expected,
+    Gateway,
+    Handover,
+    Reference,
+    Residents,
+    ScriptedUpstream,
+    ToolUse,
+    TurnDesk,
+    picture,
+)
 from runner.gateway.scripted import Entry
 from runner.model import JsonObject, Profile
 from runner.policy.catalogue import model_name
@@ -163,7 +176,8 @@ class AgentHarness:
             variables: In place of the CLI's environment.
             tap: Stands between session and box.
             transcript: Lines of a session that goes on; None begins a new one.
-            asked_first: What the gateway compares the first prompt with; "": the message; None: it compares nothing.
+            asked_first: What the gateway compares the first prompt with; "": the message; None: it compares nothing. Where a
+                transcript goes on, the message comes behind it.
         """
         chosen = profile or a_profile()
         asked = Message(text=message) if isinstance(message, str) else message
@@ -182,7 +196,8 @@ class AgentHarness:
             environment=environment() if variables is None else variables,
             mounts=mounts,
         )
-        expected = Expected(system=begin.system_prompt, definitions=known(self.image), prompt=asked_first or asked.text)
+        conversation = _conversation(asked, asked_first or asked.text, transcript or ())
+        expected = Expected(system=begin.system_prompt, definitions=known(self.image), conversation=conversation)
         reference = Reference(model=chosen.model, offered=offered, expected=None if asked_first is None else expected)
         residents = Residents()
         gateway = Gateway(
@@ -223,6 +238,15 @@ def declared(offered: frozenset[str]) -> Callable[[ToolUse], Handover]:
 def agent(engine: Engine, sandbox_image: ImageInfo, tmp_path: Path) -> AgentHarness:
     """A harness over a folder of its own."""
     return AgentHarness(engine, sandbox_image, tmp_path)
+
+
+def _conversation(message: Message, first: str, transcript: Sequence[str]) -> Conversation:
+    """What the gateway has to find: the first prompt, then the message, where that is another."""
+    pictures = tuple(picture(base64.standard_b64encode(image.data).decode()) for image in message.images)
+    later = (Asked(text=message.text),) if transcript else ()
+    prompts = (Asked(text=first, pictures=() if later else pictures), *later)
+    past = tuple(json.loads(line) for line in transcript if line.startswith("{"))
+    return Conversation(prompts=prompts, past=past, readers=frozenset({"Read"}))
 
 
 async def _ended(session: Session, message: Message) -> SessionEnd | RunnerError:

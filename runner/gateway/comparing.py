@@ -1,0 +1,50 @@
+"""Holds each request of one gateway against what is expected and what was said before.
+
+Owns that nothing is compared where nothing is expected, and that a large conversation is compared off the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from runner.gateway.memory import Given, Memory
+from runner.gateway.request import ModelRequest
+from runner.gateway.sameness import Expected, difference
+from runner.gateway.spoken import Spoken
+
+#: Below this a body is read faster than a thread is reached.
+SMALL_BODY = 64 * 1024
+
+
+class Comparing:
+    """Compares and remembers.
+
+    Args:
+        expected: None: only for a door that no agent of a person stands behind.
+    """
+
+    def __init__(self, expected: Expected | None) -> None:
+        self._expected = expected
+        self._memory = None if expected is None else Memory(expected.conversation)
+
+    async def difference(self, request: ModelRequest) -> tuple[str | None, Spoken]:
+        """What of a request is not as it should be, or None; and what its conversation says."""
+        if request.size < SMALL_BODY:
+            return self._compared(request)
+        return await asyncio.to_thread(self._compared, request)
+
+    def forwarded(self, told: Spoken) -> None:
+        """The model sees this."""
+        if self._memory is not None:
+            self._memory.forwarded(told)
+
+    def replied(self, given: Given) -> None:
+        """The CLI was given this."""
+        if self._memory is not None:
+            self._memory.replied(given)
+
+    def _compared(self, request: ModelRequest) -> tuple[str | None, Spoken]:
+        if self._expected is None or self._memory is None:
+            return None, Spoken()
+        told = self._memory.spoken_in(request.body["messages"])
+        return difference(request.body, self._expected) or self._memory.difference(told), told
