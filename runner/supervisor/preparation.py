@@ -21,11 +21,11 @@ from runner.sandbox.snapshot import take_snapshot
 from runner.store import Connection, RunRow, captures, choices, profiles
 from runner.supervisor.apart import NOTHING, Apart, of_others
 from runner.supervisor.continuing import Earlier, earlier
-from runner.supervisor.conversation import conversation_of
 from runner.supervisor.definitions import known
 from runner.supervisor.floors import floored
 from runner.supervisor.intake import handed_on, standing_of
 from runner.supervisor.parsing import parsed
+from runner.supervisor.recollection import conversation_of
 from runner.supervisor.resume import NUDGE, Restored
 
 _log = logging.getLogger(__name__)
