@@ -13,7 +13,8 @@ from runner.lifecycle import ApprovalState
 from runner.model import ApprovalId, Digest, RunId, Sender, SenderKind
 from runner.policy.catalogue import TOOLS
 from runner.store import codec, schema, taints
-from runner.store.rows import ApprovalRow
+from runner.store.rows import ApprovalRow, RunRow
+from runner.store.schema_replies import forwards
 from runner.store.schema_taint import written
 
 #: Tools that leave parts of what stood there before: a file that was tainted stays so.
@@ -59,28 +60,43 @@ def beneath(conn: Connection, agent: str, path: str, *, limit: int) -> tuple[Wri
     return tuple(codec.read(_row, found) for found in conn.execute(query).mappings())
 
 
-def of_others(conn: Connection, agent: str, sender: Sender) -> tuple[WrittenRow, ...]:
-    """What effects of somebody else's runs left in an agent's directory: neither the owner's nor this sender's (invariant 10).
+def of_others(conn: Connection, run: RunRow) -> tuple[WrittenRow, ...]:
+    """What effects of somebody else's runs left in the directory of a run's agent (invariant 10).
 
-    What the owner, or this very sender, wrote there with the same bytes is theirs too.
+    Not the owner's, not its sender's, not its own. What one of these wrote there with the same bytes is theirs too.
     """
     table = written.c
-    rows = [codec.read(_row, found) for found in conn.execute(select(written).where(table.agent == agent)).mappings()]
-    mine = {(row.path, row.post_image) for row in rows if _is_of(row.sender, sender)}
+    rows = [codec.read(_row, found) for found in conn.execute(select(written).where(table.agent == run.agent)).mappings()]
+    handed = _handed_on(conn, run.agent)
+    mine = {(row.path, row.post_image) for row in rows if _is_of(run, row.run, row.sender, handed=handed)}
     return tuple(row for row in rows if (row.path, row.post_image) not in mine)
 
 
-def folders_of_others(conn: Connection, agent: str, sender: Sender) -> tuple[str, ...]:
+def folders_of_others(conn: Connection, run: RunRow) -> tuple[str, ...]:
     """Folders that such effects made."""
     table = schema.approvals.c
-    done = (table.agent == agent, table.tool == "CreateFolder", table.state == ApprovalState.DONE.value)
-    query = select(table.paths, table.sender_kind, table.sender_petname, table.sender_fingerprint).where(*done)
-    found = [(codec.load_paths(row["paths"]), codec.load_sender(row)) for row in conn.execute(query).mappings()]
-    return tuple(str(path.resolved) for paths, whose in found if not _is_of(whose, sender) for path in paths)
+    done = (table.agent == run.agent, table.tool == "CreateFolder", table.state == ApprovalState.DONE.value)
+    query = select(table.run, table.paths, table.sender_kind, table.sender_petname, table.sender_fingerprint).where(*done)
+    handed = _handed_on(conn, run.agent)
+    return tuple(
+        str(path.resolved)
+        for row in conn.execute(query).mappings()
+        if not _is_of(run, RunId(row["run"]), codec.load_sender(row), handed=handed)
+        for path in codec.load_paths(row["paths"])
+    )
 
 
-def _is_of(whose: Sender, sender: Sender) -> bool:
-    return whose.kind is SenderKind.OWNER or whose.fingerprint == sender.fingerprint
+def _handed_on(conn: Connection, agent: str) -> frozenset[RunId]:
+    """Runs of captures that the owner handed on: what they leave has the owner's own words in it, and is not the sender's."""
+    table = schema.runs.c
+    query = select(table.id).join(forwards, forwards.c.capture == table.capture).where(table.agent == agent)
+    return frozenset(RunId(found) for found in conn.execute(query).scalars())
+
+
+def _is_of(run: RunRow, whose_run: RunId, whose: Sender, *, handed: frozenset[RunId]) -> bool:
+    if whose.kind is SenderKind.OWNER or whose_run == run.id:
+        return True
+    return whose.fingerprint == run.sender.fingerprint and whose_run not in handed
 
 
 def _left(conn: Connection, path: str, *, agent: str, digest: Digest | None) -> WrittenRow | None:

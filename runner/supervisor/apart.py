@@ -54,9 +54,7 @@ def of_others(conn: Connection, run: RunRow) -> Apart:
     """What is not for a run; nothing where the owner sent the capture."""
     if run.sender.kind is SenderKind.OWNER:
         return NOTHING
-    return Apart(
-        files=written.of_others(conn, run.agent, run.sender), folders=written.folders_of_others(conn, run.agent, run.sender)
-    )
+    return Apart(files=written.of_others(conn, run), folders=written.folders_of_others(conn, run))
 
 
 def _parts(path: str) -> Parts:

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 
+from runner.approvals import approve, begin_effect, finish_effect
 from runner.digest import digest_bytes
 from runner.gateway import ToolUse
-from runner.model import OWNER, Sender, SenderKind, Verdict
+from runner.lifecycle import ApprovalEvent
+from runner.model import OWNER, ResolvedPath, Sender, SenderKind, Verdict
 from runner.policy import PolicyContext
 from runner.sandbox.beneath import Beneath
 from runner.sandbox.snapshot import SnapshotView, take_snapshot
-from runner.store import Store
+from runner.store import Connection, RunRow, Store
+from runner.store.forwards import ForwardRow, insert
 from runner.store.schema_taint import written
 from runner.supervisor.apart import of_others
 from runner.supervisor.proposals import propose
 from tests.helpers.builders import a_profile
-from tests.helpers.stored import NOW, a_run, an_approval, opened
+from tests.helpers.stored import ANNA, NOW, a_run, an_approval, opened
 
 MARIA = Sender(kind=SenderKind.CONTACT, petname="maria", fingerprint="abcd-efgh-2345-6723")
 BEN = Sender(kind=SenderKind.CONTACT, petname="ben", fingerprint="bbbb-efgh-2345-6723")
 ROBOT = Sender(kind=SenderKind.AGENT, petname="build", fingerprint="cccc-efgh-2345-6723")
 
 
-def left(store: Store, cwd: Path, path: str, data: bytes, sender: Sender) -> None:
-    """An effect of a sender's run left a file."""
+def handed_on(conn: Connection, run: RunRow) -> RunRow:
+    """The run is of a capture that the owner handed on."""
+    insert(conn, ForwardRow(capture=run.capture, of=run.capture, note="our floor is 40k", hops=(OWNER,)), who=ANNA, now=NOW)
+    return run
+
+
+def left(store: Store, cwd: Path, path: str, data: bytes, sender: Sender, *, forwarded: bool = False) -> RunRow:
+    """An effect of a sender's run left a file; its run."""
     target = cwd / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(data)
@@ -36,6 +45,7 @@ def left(store: Store, cwd: Path, path: str, data: bytes, sender: Sender) -> Non
         values = {"approval": approval.id, "agent": "scribe", "path": f"/workspace/{path}", "post_image": digest_bytes(data)}
         whose = {"sender_kind": sender.kind.value, "sender_petname": sender.petname, "sender_fingerprint": sender.fingerprint}
         conn.execute(written.insert().values(**values, **whose, run=run.id, at=NOW))
+        return handed_on(conn, run) if forwarded else run
 
 
 def shown(store: Store, cwd: Path, sender: Sender) -> set[str]:
@@ -73,6 +83,25 @@ def test_what_others_left_is_kept_from_a_contact_while_it_is_theirs(tmp_path: Pa
         with store.begin() as conn:
             apart = of_others(conn, a_run(conn, sender=BEN))
         assert apart.files_in(cwd) == {("both.txt",)}
+
+
+def test_what_a_forwarded_capture_s_run_left_is_not_its_contact_s(tmp_path: Path, cwd: Path) -> None:
+    """Invariant 10, R36: the owner's note may be in it; that very run finds it again, no other of the contact's does."""
+    with opened(tmp_path / "db") as store:
+        left(store, cwd, "hers.txt", b"hers", MARIA)
+        forwarded = left(store, cwd, "comparison.txt", b"below 40k", MARIA, forwarded=True)
+        with store.begin() as conn:
+            deals = (ResolvedPath(asked="deals", resolved=PurePosixPath("/workspace/deals")),)
+            asked = an_approval(conn, forwarded.id, sender=MARIA, tool="CreateFolder", paths=deals, pre_images={})
+            approve(conn, asked.id, digest=asked.approval_digest, who=ANNA, reason=None, now=NOW)
+            begin_effect(conn, asked.id, now=NOW)
+            finish_effect(conn, asked.id, event=ApprovalEvent.SUCCEED, outcome="made", now=NOW)
+        (cwd / "deals").mkdir()
+        assert shown(store, cwd, MARIA) == {"owner.txt", "hers.txt"}
+        assert shown(store, cwd, OWNER) == {"owner.txt", "hers.txt", "comparison.txt", "deals"}
+        with store.reading() as conn:
+            apart = of_others(conn, forwarded)
+        assert (apart.files_in(cwd), apart.folders) == (frozenset(), ())
 
 
 @pytest.mark.parametrize("content", ["CANARY", "something else"])
