@@ -34,6 +34,7 @@ from runner.broker.values import (
 from runner.broker.words import nothing_done, told
 from runner.model import WORKSPACE
 from runner.sandbox.beneath import Beneath, Parts
+from runner.sandbox.dedicated import dedicated
 
 _FOLDER_MODE = 0o755
 
@@ -48,7 +49,7 @@ def perform(order: Order) -> Effect:
     if isinstance(job, Impossible):
         return nothing_done("failed", job.reason)
     try:
-        with Beneath.open(order.cwd) as root:
+        with dedicated(order.cwd) as root:
             return _performed(order, job, root)
     except OSError as error:
         return nothing_done("failed", f"{shown(job.path)} could not be written: {error.strerror}")
@@ -63,7 +64,7 @@ def capture(order: Order) -> PreImage | Impossible:
     if isinstance(job, Impossible):
         return job
     try:
-        with Beneath.open(order.cwd) as root:
+        with dedicated(order.cwd) as root:
             target = look(root, job.path, folder=job.tool.folder)
     except OSError as error:
         return Impossible(reason=f"the agent's directory cannot be opened: {error.strerror}")
@@ -80,7 +81,7 @@ def clean(order: Order) -> None:
     parts = None if isinstance(job, Impossible) or not order.key else parts_of(job.path)
     if parts is None or isinstance(parts, Impossible):
         return
-    with suppress(OSError), Beneath.open(order.cwd) as root:
+    with suppress(OSError), dedicated(order.cwd) as root:
         left = (*parts[:-1], _temporary(order) or "")
         if stat.S_ISREG(root.stat(left).st_mode):
             root.remove(left)
@@ -92,7 +93,7 @@ def examine(order: Order) -> Literal["pre", "post", "other"]:
     if isinstance(job, Impossible) or str(job.path) not in order.pre_images:
         return "other"
     try:
-        with Beneath.open(order.cwd) as root:
+        with dedicated(order.cwd) as root:
             found = _read(root, job.path)
     except OSError:
         return "other"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 from runner.model import Policy, Profile
 from runner.policy.catalogue import TOOLS, unknown_tool
@@ -160,13 +162,20 @@ def _sharing(profile: Profile, others: Iterable[Profile]) -> Iterator[Finding]:
 
 def shared(profile: Profile, others: Iterable[Profile]) -> Iterator[str]:
     """How a profile's directory is, contains or lies in another agent's: one's writes would be the other's reads."""
+    here = _real(profile)
     for other in others:
         if other.name == profile.name:
             continue
-        if other.cwd == profile.cwd or other.cwd in profile.cwd.parents:
+        there = _real(other)
+        if there == here or there in here.parents:
             yield f"it is shared with the agent {other.name}"
-        elif profile.cwd in other.cwd.parents:
+        elif here in there.parents:
             yield f"it contains the directory of the agent {other.name}"
+
+
+def _real(profile: Profile) -> Path:
+    """Two names may lead to one directory."""
+    return Path(os.path.realpath(profile.cwd))
 
 
 def _readers(profile: Profile, seen: Survey) -> Iterator[Finding]:

@@ -102,7 +102,7 @@ def survey(profile: Profile, *, cap: int = MAX_ENTRIES) -> Survey:
         found=True,
         real=real,
         linked=profile.cwd.is_symlink(),
-        homes=tuple(home for home in _homes() if home == real or real in home.parents),
+        homes=tuple(home for home in homes() if home == real or real in home.parents),
         worktree=(real / ".git").exists(),
         files=files,
         size=size,
@@ -127,7 +127,8 @@ def _entries(root: Path) -> Iterator[tuple[tuple[str, ...], os.stat_result]]:
                 continue
 
 
-def _homes() -> set[Path]:
+def homes() -> set[Path]:
+    """Home directories of people and of root, here and now."""
     return {Path(entry.pw_dir) for entry in pwd.getpwall() if entry.pw_uid == 0 or 1000 <= entry.pw_uid < 60000} | {Path.home()}
 
 

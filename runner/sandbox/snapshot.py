@@ -13,12 +13,13 @@ from pathlib import Path
 from runner.errors import SnapshotError
 from runner.paths import Selection
 from runner.sandbox.beneath import Beneath
+from runner.sandbox.dedicated import dedicated, place_of
 from runner.sandbox.view import SnapshotView, apply_bytes, apply_directory
 from runner.sandbox.walk import Caps, Copier, LeftOut, SnapshotReport
 
-__all__ = ["LeftOut", "SnapshotReport", "SnapshotView", "apply_bytes", "apply_directory", "take_snapshot"]
+__all__ = ["LeftOut", "SnapshotReport", "SnapshotView", "apply_bytes", "apply_directory", "directory_of", "take_snapshot"]
 
-_KERNEL = (Path("/proc"), Path("/sys"), Path("/dev"))
+_DEDICATED = "put the agent's own directory back, or name another in `cwd`; a link in its place is not followed"
 
 
 def take_snapshot(  # noqa: PLR0913 - the profile's own fields, kept apart on purpose
@@ -37,7 +38,7 @@ def take_snapshot(  # noqa: PLR0913 - the profile's own fields, kept apart on pu
     Blocking. On any failure nothing of `destination` is left.
 
     Args:
-        source: The agent's directory; may be reached through a link (case 34).
+        source: The agent's directory; looked at again here, where it may have become another (see `dedicated`).
         destination: A directory that is empty or not there yet, outside `source`.
         read: gitignore patterns of what is copied.
         hide: gitignore patterns of what never is, case folded, whole directories.
@@ -56,46 +57,52 @@ def take_snapshot(  # noqa: PLR0913 - the profile's own fields, kept apart on pu
         raise SnapshotError(
             f"cannot use the patterns of {error}", resolution="write them as in a .gitignore file, one pattern an item"
         ) from None
-    root = _checked(source, destination)
-    try:
-        destination.mkdir(mode=0o700, exist_ok=True)
-        with Beneath.open(root) as inside, Beneath.open(destination) as outside:
-            copier = Copier(
-                source=inside,
-                destination=outside,
-                selection=selection,
-                caps=Caps(max_bytes=max_bytes, max_files=max_files, allow_hard_links=allow_hard_links),
-            )
-            report = copier.run()
-        destination.chmod(0o755)
-    except OSError as error:
-        shutil.rmtree(destination, ignore_errors=True)
-        raise SnapshotError(f"cannot copy {source}: {error.strerror or error}", details=str(error)) from error
-    except BaseException:
-        shutil.rmtree(destination, ignore_errors=True)
-        raise
+    with directory_of(source) as inside:
+        _check_place(source, place_of(inside), destination)
+        try:
+            destination.mkdir(mode=0o700, exist_ok=True)
+            with Beneath.open(destination) as outside:
+                copier = Copier(
+                    source=inside,
+                    destination=outside,
+                    selection=selection,
+                    caps=Caps(max_bytes=max_bytes, max_files=max_files, allow_hard_links=allow_hard_links),
+                )
+                report = copier.run()
+            destination.chmod(0o755)
+        except OSError as error:
+            shutil.rmtree(destination, ignore_errors=True)
+            raise SnapshotError(f"cannot copy {source}: {error.strerror or error}", details=str(error)) from error
+        except BaseException:
+            shutil.rmtree(destination, ignore_errors=True)
+            raise
     return report
 
 
-def _checked(source: Path, destination: Path) -> Path:
-    """The real path of `source`, when it is a place an agent may have (case 106)."""
+def directory_of(cwd: Path) -> Beneath:
+    """An agent's directory, opened to be copied.
+
+    Raises:
+        SnapshotError: It is no place an agent may have, or cannot be opened.
+    """
     try:
-        root = source.resolve(strict=True)
-        if not root.is_dir():
-            raise SnapshotError(
-                f"cannot copy {source}: it is no directory", resolution="set `cwd` in the profile to a directory"
-            )
+        return dedicated(cwd)
+    except PermissionError as error:
+        raise SnapshotError(f"cannot copy {cwd}: {error.strerror}", resolution=_DEDICATED) from None
+    except OSError as error:
+        raise SnapshotError(
+            f"cannot copy {cwd}: {error.strerror or error}",
+            resolution="create the directory that `cwd` names, or correct it",
+        ) from None
+
+
+def _check_place(source: Path, root: Path, destination: Path) -> None:
+    try:
         target = destination.parent.resolve(strict=True) / destination.name
         occupied = destination.is_symlink() or (destination.exists() and any(destination.iterdir()))
     except OSError as error:
-        raise SnapshotError(
-            f"cannot copy {source}: {error.strerror or error}",
-            resolution="create the directory that `cwd` names, or correct it",
-        ) from None
-    if root == Path("/") or any(root.is_relative_to(kernel) for kernel in _KERNEL):
-        raise SnapshotError(f"cannot copy {source}: the system's own directories are no place for an agent")
+        raise SnapshotError(f"cannot copy {source}: {error.strerror or error}", details=str(destination)) from None
     if target.is_relative_to(root) or root.is_relative_to(target) or occupied:
         raise SnapshotError(
             f"cannot copy {source}: the snapshot's place is inside it, around it, or not empty", details=str(destination)
         )
-    return root

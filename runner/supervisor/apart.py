@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from runner.digest import digest_bytes
 from runner.model import WORKSPACE, SenderKind
 from runner.sandbox.beneath import Beneath
+from runner.sandbox.snapshot import directory_of
 from runner.store import Connection, RunRow, written
 from runner.store.written import WrittenRow
 
@@ -32,11 +33,11 @@ class Apart:
         """Those that still lie there as they were written; of what cannot be read it is not known. Blocking; for a thread.
 
         Raises:
-            OSError: The directory cannot be opened.
+            SnapshotError: The directory cannot be opened.
         """
         if not self.files:
             return frozenset()
-        with Beneath.open(cwd) as beneath:
+        with directory_of(cwd) as beneath:
             return frozenset(_parts(row.path) for row in self.files if _is_theirs(beneath, row))
 
     def tidy(self, snapshot: Path, without: Collection[Parts]) -> None:

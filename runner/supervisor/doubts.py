@@ -11,7 +11,7 @@ from runner.broker import UNDO
 from runner.digest import parse_call
 from runner.model import Decision, Profile, Verdict
 from runner.policy import decide
-from runner.sandbox.beneath import Beneath
+from runner.sandbox.dedicated import dedicated
 from runner.sandbox.view import SnapshotView
 from runner.store import ApprovalRow, Approver, Choices, grants
 from runner.supervisor.contexts import Contexts
@@ -64,7 +64,7 @@ def decided_now(row: ApprovalRow, profile: Profile, chosen: Choices, *, contexts
     Raises:
         OSError: The agent's directory cannot be opened.
     """
-    with Beneath.open(profile.cwd) as cwd:
+    with dedicated(profile.cwd) as cwd:
         context = contexts.with_choices(chosen, SnapshotView(cwd), sender=row.sender, folder=profile.cwd)
         using = grants.grant_of(row)
         context = replace(context, grants=chosen.granted(using) if using is not None else ())
