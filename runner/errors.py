@@ -143,6 +143,18 @@ class CredentialNeededError(NotAllowedError):
     code = "credential_needed"
 
 
+class ThreadBusyError(NotAllowedError):
+    """A thread has one run at a time, and it is under way."""
+
+    code, http_status = "thread_busy", 409
+
+
+class ThreadOverError(RunnerError):
+    """A thread cannot go on any more: its agent is another one by now, or it has grown too long."""
+
+    code, exit_code, http_status = "thread_over", 5, 410
+
+
 class PausedError(RunnerError):
     """The supervisor is paused (L9)."""
 

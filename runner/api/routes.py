@@ -19,6 +19,7 @@ from runner.api.reply_routes import REPLY_ROUTES
 from runner.api.route import INPUT, MAX_INPUT, SMALL, Route
 from runner.api.service import Service
 from runner.api.spending_routes import SPENDING_ROUTES
+from runner.api.thread_routes import THREAD_ROUTES
 from runner.api.witness_routes import WITNESS_ROUTES
 from runner.captures import BOUNDS, parse
 from runner.errors import DigestMismatchError, UsageError
@@ -180,5 +181,6 @@ ROUTES: tuple[Route, ...] = (
     *RECORD_ROUTES,
     *REPLY_ROUTES,
     *SPENDING_ROUTES,
+    *THREAD_ROUTES,
     *WITNESS_ROUTES,
 )

@@ -14,6 +14,7 @@ from runner.api.grant_service import Grants
 from runner.api.record_service import Notices, Statistics
 from runner.api.reply_service import Replies
 from runner.api.spending_service import Spending
+from runner.api.thread_service import Threads
 from runner.api.witness_service import Witness
 from runner.approvals import Approver
 from runner.model import Capture, JsonObject, Profile, Sender
@@ -171,6 +172,11 @@ class Service(Protocol):
     @property
     def replies(self) -> Replies:
         """What leaves towards contacts."""
+        ...
+
+    @property
+    def threads(self) -> Threads:
+        """Conversations that the owner continues."""
         ...
 
     async def status(self) -> JsonObject:

@@ -37,6 +37,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "picture": ("picture",),
     "waiting": ("captures", "accept", "start", "dismiss"),
     "forward": ("forward",),
+    "threads": ("threads",),
     "contact": ("contact",),
     "runs": ("runs", "run", "stop"),
     "watch": ("watch",),

@@ -17,6 +17,7 @@ from runner.digest import MalformedJsonError, parse_strict
 from runner.errors import UsageError
 from runner.model import Json, JsonObject
 from runner.render import Screen, Styled, show_run
+from runner.render.threads import thread_words
 
 
 def register(app: typer.Typer) -> None:
@@ -40,6 +41,7 @@ def send(  # noqa: PLR0913 - each is a flag of the contract
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="With --to: your key.", show_default=False)] = None,
     ca: Annotated[Path | None, typer.Option(metavar="FILE", help="With --to: a certificate to trust, PEM.")] = None,
     sender: Annotated[str | None, typer.Option("--as", metavar="CONTACT", help="As if this contact had sent it.")] = None,
+    thread: Annotated[str | None, typer.Option(metavar="NAME", help="Begin this conversation, or continue it.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Its run is strict, whatever the profile says.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Show progress, then the reply.")] = False,
     json: JsonFlag = False,
@@ -58,10 +60,12 @@ def send(  # noqa: PLR0913 - each is a flag of the contract
     body |= _parts(label, text_file, image) | ({"strict": True} if strict else {})
     screen = Screen(json=json or json_lines)
     if to is None:
-        _deliver(body, screen, sender=sender, wait=wait or json_lines, lines=json_lines)
+        _deliver(body, screen, route=_route(sender, thread), wait=wait or json_lines, lines=json_lines)
         return
-    if sender or wait or json_lines:
-        raise UsageError("cannot send: --to goes with neither --as nor --wait", resolution="runner get waits for the answer")
+    if sender or thread is not None or wait or json_lines:
+        raise UsageError(
+            "cannot send: --to goes with none of --as, --thread, --wait", resolution="runner get waits for the answer"
+        )
     from runner.cli.get import deliver  # noqa: PLC0415 - its libraries of keys and signatures are for this alone
 
     deliver(body, screen, to=to, key=key, ca=ca)
@@ -79,16 +83,29 @@ def _parts(label: list[str] | None, text_file: str | None, image: list[str] | No
     return found
 
 
-def _deliver(body: JsonObject, screen: Screen, *, sender: str | None, wait: bool, lines: bool) -> None:
+def _route(sender: str | None, thread: str | None) -> tuple[str, ...]:
+    """Where a capture is handed in."""
+    if sender is not None and thread is not None:
+        raise UsageError(
+            "cannot send: --as goes with no --thread", resolution="only your own captures continue a conversation of yours"
+        )
+    if thread is not None:
+        return ("threads", thread, "captures")
+    return ("captures",) if sender is None else ("contacts", sender, "captures")
+
+
+def _deliver(body: JsonObject, screen: Screen, *, route: tuple[str, ...], wait: bool, lines: bool) -> None:
     with connect() as client:
         if wait and not lines:
             screen.progress(Styled("  0.0 s", "dim"), f"  sending to {body['agent']}")
-        sent = as_object(client.post(*(("captures",) if sender is None else ("contacts", sender, "captures")), body=body))
+        sent = as_object(client.post(*route, body=body))
         if not wait or sent.get("run") is None:
             _say_sent(screen, sent)
             return
         if not lines:
             screen.progress(Styled("  0.0 s", "dim"), f"  sent {sent.get('capture')}, run {sent.get('run')}")
+            if words := thread_words(sent):
+                screen.progress("         thread ", words)
         run = follow_run(screen, client, str(sent.get("run")), lines=lines)
     if screen.json:
         screen.document(
@@ -107,6 +124,8 @@ def _say_sent(screen: Screen, sent: JsonObject) -> None:
         screen.say("sent ", str(sent.get("capture")), f"; it is {sent.get('state')}; runner captures says what it waits for")
     else:
         screen.say("sent ", str(sent.get("capture")), "; run ", Styled(str(sent.get("run")), "bold cyan"))
+    if not screen.json and (words := thread_words(sent)):
+        screen.say("  ", Styled("thread", "dim", 9), words)
 
 
 def _from_file(name: str) -> JsonObject:

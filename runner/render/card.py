@@ -12,6 +12,7 @@ from runner.render import card_words
 from runner.render.block import CONTINUED, GUTTER, show_block, show_fields
 from runner.render.concealed import what_was_hidden
 from runner.render.screen import Page, Part, Styled
+from runner.render.threads import thread_words
 from runner.render.values import age, objects_at, signed, text_at, texts_at, tool_name
 
 _STATE_STYLES = {"pending": "bold yellow", "done": "green", "denied": "red", "failed": "red", "unknown": "bold red"}
@@ -59,6 +60,7 @@ def _head(page: Page, approval: JsonObject, now: datetime) -> None:
     _field(page, "tool", Styled(tool_name(text_at(approval, "tool")), "bold"))
     _field(page, "agent", text_at(approval, "agent"), ", run ", text_at(approval, "run"))
     _field(page, "from", text_at(approval, "sender"))
+    _field(page, "thread", thread_words(approval))
     _field(page, "has read", card_words.what_was_read(approval))
     _field(page, "outside", card_words.what_came_from_outside(approval))
     for hid in what_was_hidden(approval):

@@ -12,9 +12,11 @@ from datetime import datetime
 from runner.lifecycle import RunState, word
 from runner.model import Json, JsonObject
 from runner.render.block import show_block
+from runner.render.card_words import what_came_from_outside
 from runner.render.concealed import what_was_hidden
 from runner.render.notices import show_channels
 from runner.render.screen import CELL, Page, Part, Screen, Styled
+from runner.render.threads import thread_words
 from runner.render.values import age, duration, moment, objects_at, signed, text_at, texts_at, tool_name
 
 _WORD_STYLES = {"needs you": "bold yellow", "doing": "cyan", "done": "green", "refused": "red"}
@@ -57,6 +59,10 @@ def show_run(screen: Page, run: JsonObject) -> None:
     screen.say("  ", text_at(run, "agent"), ", from ", text_at(run, "sender"), ", ", strict)
     if text_at(run, "reason"):
         screen.say("  ", Styled(text_at(run, "reason"), "red"))
+    if thread := thread_words(run):
+        screen.say("  thread ", thread)
+    if outside := what_came_from_outside(run):
+        screen.say("  from outside: ", outside)
     for hid in what_was_hidden(run):
         screen.say("  ", Styled(hid, "bold yellow"))
     if waiting := texts_at(run, "approvals"):

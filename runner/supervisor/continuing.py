@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from runner.agent import versions
-from runner.model import JsonObject, RunId
-from runner.store import Connection, RunRow, calls, runs, transcript
+from runner.agent import Message, user_message, versions
+from runner.captures import from_json as capture_from_json
+from runner.errors import NotAllowedError
+from runner.fence import Prompt, compose
+from runner.model import SenderKind
+from runner.store import Connection, RunRow, calls, captures, runs, threads, transcript
 from runner.store.rows import TranscriptRow
 from runner.supervisor.retold import answers_of, told_of, turns_of
 from runner.transcript import Scribe, finished, last_uuid
@@ -24,10 +27,10 @@ _LINES = uuid.UUID("6d0b5a52-3f2e-4f4e-9d53-6a0f0c7f2f10")
 
 
 class Earlier(NamedTuple):
-    """A run that is continued, and the user message that it began with."""
+    """A run that is continued, and what it was asked."""
 
-    run: RunId
-    prompt: JsonObject
+    run: RunRow
+    prompt: Prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +44,25 @@ class Past:
 NO_PAST = Past()
 
 
-def conversation(conn: Connection, earlier: Sequence[Earlier], *, session_id: str) -> Past:
+def earlier(conn: Connection, run: RunRow) -> tuple[Earlier, ...]:
+    """The runs whose conversation a run continues, oldest first, each with its prompt as it was.
+
+    Raises:
+        NotAllowedError: One of them is not the owner's, or another agent's or profile's: nobody should have let it begin.
+        FenceError: A prompt cannot be made with the fence that is on record for it.
+    """
+    found = [runs.get(conn, one) for one in threads.before(conn, run.id)]
+    for row in found:
+        if any(one.sender.kind is not SenderKind.OWNER for one in (row, run)) or _whose(row) != _whose(run):
+            raise NotAllowedError(f"cannot start {run.id}: {row.id}, which it is to continue, is another agent's or person's")
+    return tuple(Earlier(row, _prompt(conn, row)) for row in found)
+
+
+def conversation(conn: Connection, these: Sequence[Earlier], *, session_id: str) -> Past:
     """The conversation of runs that replied, in order."""
     lines: list[str] = []
     wire_ids: set[str] = set()
-    for one in earlier:
-        row = runs.get(conn, one.run)
+    for row, prompt in these:
         answers = answers_of(conn, row.id)
         turns = turns_of(conn, row.id, answers)
         first = (turns[0][0].segment, turns[0][0].attempt) if turns else (row.segment, row.attempt)
@@ -55,7 +71,7 @@ def conversation(conn: Connection, earlier: Sequence[Earlier], *, session_id: st
             since(transcript.read(conn, row.id), first),
             told,
             _scribe(row, session_id=session_id, parent=last_uuid(lines)),
-            prompt=one.prompt,
+            prompt=user_message(Message(text=prompt.text, images=prompt.images)),
             reply=row.reply or "",
         )
         wire_ids |= {call.wire_id for call in calls.of_run(conn, row.id) if call.turn > 0}
@@ -70,6 +86,15 @@ def since(mirrored: Sequence[TranscriptRow], first: tuple[int, int]) -> list[str
 def stamp(time: float) -> str:
     """A line's time."""
     return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _prompt(conn: Connection, row: RunRow) -> Prompt:
+    capture = capture_from_json(captures.get(conn, row.capture).text)
+    return compose(capture, row.sender, nonce=row.nonce)
+
+
+def _whose(row: RunRow) -> tuple[str, str]:
+    return row.agent, row.profile_digest
 
 
 def _scribe(row: RunRow, *, session_id: str, parent: str | None) -> Scribe:

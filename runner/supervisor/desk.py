@@ -53,6 +53,7 @@ class Desk:
         usage: Usage,
         entries: Sequence[Entry] = (),
         wire_ids: Collection[str] = (),
+        past_ids: Collection[str] = (),
         tainting: Callable[[Sequence[Proposal], PolicyContext], tuple[Taint, ...]] = of_results,
     ) -> None:
         self._ledger = ledger
@@ -63,6 +64,7 @@ class Desk:
         #: The last turn's calls. Those of turns before are over: the model has been asked again.
         self._entries: list[Entry] = list(entries)
         self._wire_ids = set(wire_ids)  #: of the whole run's calls, as the CLI knows them
+        self._past_ids = frozenset(past_ids)  #: of the calls of the runs that it continues
         self._strays = 0
         self._lock = asyncio.Lock()
         self.usage = usage
@@ -184,8 +186,8 @@ class Desk:
     # --- inside -------------------------------------------------------------------------------------------------------
 
     def _told_apart(self, use: ToolUse) -> ToolUse:
-        """The call under an id that no other of the run has: of two with one id the CLI forgets one (B11, case 54)."""
-        if use.id in self._wire_ids:
+        """The call under an id that no other of the conversation has: of two with one id the CLI forgets one (B11, case 54)."""
+        if use.id in self._wire_ids or use.id in self._past_ids:
             use = replace(use, id=self._ledger.new_wire_id())
         self._wire_ids.add(use.id)
         return use

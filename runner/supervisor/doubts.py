@@ -65,7 +65,7 @@ def decided_now(row: ApprovalRow, profile: Profile, chosen: Choices, *, contexts
         OSError: The agent's directory cannot be opened.
     """
     with dedicated(profile.cwd) as cwd:
-        context = contexts.with_choices(chosen, SnapshotView(cwd), sender=row.sender, folder=profile.cwd)
+        context = contexts.with_choices(chosen, SnapshotView(cwd), sender=row.sender, folder=profile.cwd, run=row.run)
         using = grants.grant_of(row)
         context = replace(context, grants=chosen.granted(using) if using is not None else ())
         return decide(parse_call(row.tool, row.raw), profile, context)

@@ -13,6 +13,7 @@ from runner.lifecycle import ApprovalState, RunEvent, RunState
 from runner.model import Attempt, RunId
 from runner.store import Connection, RunRow, pausing, runs, spending
 from runner.store import approvals as rows
+from runner.supervisor import threads
 from runner.supervisor.stopping import stop_where_told
 
 #: An approval in one of these has no outcome that its agent could be told.
@@ -58,7 +59,7 @@ def retry(conn: Connection, run: RunId, *, now: float, enqueue: Enqueue) -> RunR
 
     Raises:
         UsageError: One of its effects may or may not have happened: a person has to settle that first, or its agent would be
-            told nothing true.
+            told nothing true. Or its thread went on without it.
         PausedError: The supervisor is paused.
     """
     pausing.refuse(conn, f"resume {run}")
@@ -69,6 +70,7 @@ def retry(conn: Connection, run: RunId, *, now: float, enqueue: Enqueue) -> RunR
             f"cannot resume {run}: nobody knows yet whether {doubtful[0].tool} happened",
             resolution=f"runner settle {doubtful[0].id} happened|not-happened",
         )
+    threads.refuse_again(conn, row)
     again = runs.move(conn, run, RunEvent.RETRY, now=now, to_segment=row.segment + 1, to_attempt=0, reason=None)
     if again is not None:
         enqueue(conn, Attempt(run, again.segment, again.attempt), agent=again.agent)

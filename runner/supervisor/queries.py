@@ -14,11 +14,12 @@ from runner.digest import parse_strict
 from runner.errors import UsageError
 from runner.lifecycle import ApprovalState, RunState
 from runner.model import Json, JsonObject
-from runner.store import ApprovalRow, AuditRow, Connection, audit, calls, captures, pausing, runs, segments, taints
+from runner.store import ApprovalRow, AuditRow, Connection, audit, calls, captures, pausing, runs, segments, taints, threads
 from runner.store import approvals as rows
 from runner.store.pausing import Pause
 from runner.supervisor import concealed
 from runner.supervisor.beside import beside
+from runner.supervisor.conversations import thread_of
 from runner.supervisor.progress import WAITING
 from runner.supervisor.spending import usage_of
 from runner.supervisor.views import RunFacts, approval_line, approval_view, capture_view, signatures_view
@@ -45,6 +46,7 @@ def run_facts(conn: Connection, ref: str) -> RunFacts:
         taints.of_run(conn, row.id),
         usage_of(conn, row),
         concealed.of_run(conn, row.id, row.capture),
+        thread_of(conn, threads.of_run(conn, row.id)),
     )
 
 
@@ -56,6 +58,7 @@ def whole_approval(conn: Connection, ref: str) -> JsonObject:
 def view_of(conn: Connection, row: ApprovalRow) -> JsonObject:
     """The same of a row at hand: as it is stored, or as an edit would make it (D2)."""
     whole = approval_view(row, parse_strict(row.effective.raw), audit.of_subject(conn, row.id)) | beside(conn, row)
+    whole["thread"] = thread_of(conn, threads.of_run(conn, row.run))
     whole["hidden"] = concealed.of_run(conn, row.run, runs.get(conn, row.run).capture)
     return whole | signatures(conn, [row]).get(row.id, {})
 

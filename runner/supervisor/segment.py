@@ -32,6 +32,7 @@ from runner.sandbox.engine import ImageInfo
 from runner.sandbox.image import image_info
 from runner.sandbox.view import SnapshotView
 from runner.store import Connection, RunRow, SegmentRow, segments
+from runner.supervisor.continuing import conversation
 from runner.supervisor.desk import Desk
 from runner.supervisor.endings import End, Ending
 from runner.supervisor.ledger import Ledger
@@ -123,7 +124,9 @@ class Conductor:
         facts, found = await asyncio.gather(around.store.query(read_facts, attempt, run), image_info(around.engine))
         image, claimed = checked(found), None
         try:
-            restored = await around.store.call(restore, attempt, run, prompt=user_message(facts.message), clock=around.clock)
+            past = await around.store.query(conversation, facts.earlier, session_id=run.session_id or "")
+            asked = user_message(facts.message)
+            restored = await around.store.call(restore, attempt, run, prompt=asked, clock=around.clock, past=past)
             claimed = None if restored is not None else await self._pool.claim(facts, image)
             if claimed is not None:
                 facts, segment.snapshot = claimed.facts, claimed.warm.folder / "snapshot"
@@ -151,6 +154,7 @@ class Conductor:
                 partial(
                     around.contexts.fresh,
                     SnapshotView(beneath),
+                    run=facts.run.id,
                     agent=facts.run.agent,
                     sender=facts.run.sender,
                     folder=segment.snapshot,
@@ -159,6 +163,7 @@ class Conductor:
                 usage=facts.run.usage,
                 entries=restored.entries if restored else (),
                 wire_ids=restored.wire_ids if restored else (),
+                past_ids=restored.past_ids if restored else (),
                 tainting=Tainting(store=around.store, run=facts.run.id, agent=facts.run.agent, files=beneath).of_turn,
             )
             purse = RunPurse(around.store, facts.run, facts.profile, budgets=around.budgets, clock=around.clock, ids=around.ids)

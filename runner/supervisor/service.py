@@ -24,6 +24,7 @@ from runner.supervisor import queries
 from runner.supervisor.agents import Agents, profile_line, publish
 from runner.supervisor.backstage import Backstage
 from runner.supervisor.contacts import Contacts
+from runner.supervisor.conversations import Threads
 from runner.supervisor.endings import End, Ending
 from runner.supervisor.forwarding import Forwarding
 from runner.supervisor.grants import Grants
@@ -73,6 +74,7 @@ class SupervisorService:
         )
         self.replies, self.statistics = on.replies, Statistics(store=on.store)
         self.forwarding = Forwarding(store=on.store, intake=intake, changes=on.changes)
+        self.threads = Threads(store=on.store, intake=intake, changes=on.changes, pictures=on.pictures)
         self._began = time.monotonic()
 
     async def status(self) -> JsonObject:

@@ -12,6 +12,7 @@ from runner.model import Json, JsonObject, ResolvedPath, Sender, SenderKind
 from runner.policy.taint import Taint
 from runner.store import ApprovalRow, AuditRow, CallRow, CaptureRow, RunRow, SegmentRow, taints
 from runner.store.signatures import SignatureRow
+from runner.store.threads import Part
 from runner.supervisor.acts import undoes
 from runner.supervisor.beside import sentence
 from runner.supervisor.concealed import of_content
@@ -29,6 +30,7 @@ class RunFacts(NamedTuple):
     taint: Sequence[Taint] = ()
     spent: JsonObject | None = None  #: what it cost, and which budget it waits for
     hidden: Sequence[Json] = ()  #: what its capture hid from a reader
+    thread: JsonObject | None = None  #: the one it belongs to
 
 
 def sender_name(sender: Sender) -> str:
@@ -60,6 +62,7 @@ def run_view(facts: RunFacts, live: LiveSegment | None) -> JsonObject:
         **run_line(row),
         "strict": row.strict,
         "taint": taint_view(facts.taint),
+        "thread": facts.thread,
         "hidden": [*facts.hidden],
         "segments": [_segment(segment) for segment in facts.segments],
         "calls": [_call(call) for call in facts.calls],
@@ -172,6 +175,11 @@ def taint_view(found: Sequence[Taint]) -> Json:
         }
         for taint in found
     ]
+
+
+def thread_view(part: Part, taint: Sequence[Taint]) -> JsonObject:
+    """A thread as one of its runs has it: what the run continues, and the untrusted content that came along with that."""
+    return {"name": part.thread, "continues": part.continues, "taint": taint_view(taint)}
 
 
 def _who(data: JsonObject) -> str:

@@ -27,6 +27,7 @@ from tests.helpers.fake_record import FakeNotices, FakeStatistics
 from tests.helpers.fake_replies import REPLY, FakeForwarding, FakeReplies
 from tests.helpers.fake_spending import FakeSpending
 from tests.helpers.fake_switch import FakeSwitch
+from tests.helpers.fake_threads import FakeThreads
 from tests.helpers.fake_undos import FakeUndos
 from tests.helpers.fake_witness import FakeWitness
 
@@ -152,6 +153,7 @@ class FakeService:
         self.contacts = FakeContacts(self.asked)
         self.captures = FakeCaptures(self.asked)
         self.replies = FakeReplies(self.asked)
+        self.threads = FakeThreads(self.asked)
         self.forwarding = FakeForwarding(self.asked)
         self.grants = FakeGrants(self.asked)
         self.notices = FakeNotices(self.asked)
