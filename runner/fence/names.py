@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import NewType
 
 from runner.fence.classes import hidden_counts
@@ -15,9 +16,11 @@ NameFault = NewType("NameFault", str)
 
 _RESERVED = frozenset(
     {"you", "me", "self", "owner", "operator", "system", "assistant", "supervisor", "runner", "admin", "human", "anthropic"}
-    | {"claude"},
+    | {"claude", "agent", "user", "via", "root", "tool", "model", "contact", "sender", "myself", "yourself", "administrator"}
+    | {"sysadmin"},
 )
-_FORBIDDEN = frozenset("⟨⟩()\"'<>&:=\\│|`")
+#: With commas of other scripts: hands of a forward are listed with one between them.
+_FORBIDDEN = frozenset("⟨⟩()\"'<>&:=\\│|`,;\N{ARABIC COMMA}\N{IDEOGRAPHIC COMMA}\N{SINGLE LOW-9 QUOTATION MARK}")
 _LIKE_RESERVED = frozenset(map(skeleton, _RESERVED))
 _FINGERPRINT = re.compile(r"[0-9a-z]{4}(?:-[0-9a-z]{4}){3,15}")
 MAX_PETNAME = 40
@@ -30,14 +33,14 @@ def petname_fault(name: str) -> NameFault | None:
     """
     if not 1 <= len(name) <= MAX_PETNAME:
         return NameFault("a petname has 1 to 40 characters")
-    if name != name.strip() or not name.isprintable() or hidden_counts(name) or _FORBIDDEN & set(name):
-        return NameFault("a petname holds no brackets, quotes, ampersands, colons or hidden characters")
+    plain = unicodedata.normalize("NFKC", name)
+    if name != name.strip() or not name.isprintable() or hidden_counts(name) or _FORBIDDEN & set(name + plain):
+        return NameFault("a petname holds no brackets, quotes, ampersands, colons, commas or hidden characters")
     if not any(character.isalnum() for character in name):
         return NameFault("a petname holds a letter or a digit")
     if len({_script(character) for character in name if character.isalpha()}) > 1:
         return NameFault("a petname is written in one script")
-    words = re.split(r"[^\w]+", unicodedata.normalize("NFKC", name).casefold())
-    if {skeleton(word) for word in (name, *words)} & _LIKE_RESERVED:
+    if {skeleton(word) for word in (name, *_words(plain))} & _LIKE_RESERVED:
         return NameFault("a petname is none of the reserved words")
     return None
 
@@ -57,6 +60,12 @@ def sender_label(sender: Sender) -> str:
         raise FenceError("cannot name the sender: no verified key's fingerprint")
     label = f"{sender.petname} ⟨{sender.fingerprint}⟩ (not you)"
     return f"agent {label}" if sender.kind is SenderKind.AGENT else label
+
+
+def _words(name: str) -> Iterator[str]:
+    """What a reader may read as a word in a name, however it is joined to the rest."""
+    for word in (*re.split(r"[\W_]+", name), *re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", name)):
+        yield from (word, re.sub(r"\d+$", "", word), re.sub(r"^\d+", "", word), *re.split(r"\d+", word))
 
 
 def _script(character: str) -> str:

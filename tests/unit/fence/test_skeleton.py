@@ -73,14 +73,34 @@ def test_names_that_a_reader_tells_apart_are_apart(one: str, other: str) -> None
         "\u202emaria",
         "maria\u2066",
         "mаria",  # two scripts
+        "agent maria",
+        "Agent-maria",
+        "аgеnt",
+        "the_owner",
+        "TheOwner",
+        "owner1",
+        "operator2",
+        "0wner_1",
+        "0wner1",
+        "you_",
+        "2you",
+        "user",
+        "root",
+        "via maria",
+        "bob, carol",
+        "bob，carol",
+        "bob، carol",
+        "bob; you",
     ],
 )
 def test_a_name_that_could_pass_for_something_else_is_none(name: str) -> None:
-    """Items 64, 65, 68, 72; S2: brackets, reserved words and their twins, hidden characters, mixed scripts."""
+    """Items 64, 65, 68, 72; S2, S5: brackets, commas, reserved words and their twins, joined how ever, hidden characters."""
     assert petname_fault(name) is not None
 
 
-@pytest.mark.parametrize("name", ["maria", "Ольга", "山田 太郎", "maria-work", "build.bot", "José", "דן", "x"])
+@pytest.mark.parametrize(
+    "name", ["maria", "Ольга", "山田 太郎", "maria-work", "build.bot", "José", "דן", "x", "maria2", "McOwen"]
+)
 def test_a_plain_name_of_any_script_is_one(name: str) -> None:
     """Item 68: a name written from right to left is a name; what reverses others is not in it."""
     assert petname_fault(name) is None
