@@ -22,6 +22,7 @@ from runner.sandbox.image import build_image
 from runner.sandbox.launch import launch
 from runner.sandbox.outside import Outside
 from runner.sandbox.proof import ENGINE, INSIDE, OUTSIDE
+from runner.sandbox.sentry import Sentry
 from runner.sandbox.spec import SandboxSpec
 from tests.helpers.sandbox_fixtures import OWNER, an_order, bundled_cli
 
@@ -56,7 +57,7 @@ class Weakened:
         """See Engine."""
         return await self._engine.inspect(container)
 
-    async def look(self, pid: int, spec: SandboxSpec) -> Outside:
+    async def look(self, pid: int, spec: SandboxSpec) -> Outside | Sentry:
         """See Engine."""
         return await self._engine.look(pid, spec)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from campaigns.calls import FAMILIES, our_list, present, recorded
 from campaigns.wall import MUTATIONS, SIDES
 from runner.resources import sandbox_dir
+from runner.sandbox.kernels import DIFFERENCES
 from runner.supervisor.escape import escape_scripts
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "hardening.md"
@@ -105,13 +106,18 @@ def families() -> str:
     return _table(["family", "calls", f"let in by the engine's own list ({version})", "by ours"], rows)
 
 
+def differences() -> str:
+    """What gVisor does otherwise than Linux."""
+    return _table(["under gVisor", "what stands in for it"], [[*row] for row in DIFFERENCES.items()])
+
+
 def scripts() -> str:
     """The escape suite."""
     rows = [[script.id, script.kind, script.tries, script.must] for script in escape_scripts()]
     return _table(["script", "class", "tries to", "what must happen"], rows)
 
 
-BLOCKS = {"parts": parts, "calls": calls, "families": families, "scripts": scripts}
+BLOCKS = {"parts": parts, "calls": calls, "families": families, "scripts": scripts, "differences": differences}
 
 
 def filled(page: str) -> str:

@@ -23,7 +23,7 @@ from scripts.progress import SetupError, done, run, say, step
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".setup"
 VENV = ROOT / ".venv"
-TEST_TOOLS = ("tmux", "faketime", "expect", "iproute2", "postgresql")
+TEST_TOOLS = ("tmux", "faketime", "expect", "iproute2", "postgresql", "runsc")
 NEEDS = 3 * 1024**3  #: bytes of disk for all of it, caches and temporary files included
 
 ANNOUNCEMENT = """\
@@ -43,7 +43,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--yes", action="store_true", help="answer yes before an engine is installed (also: YES=1, CI=1)")
     parser.add_argument("--only-venv", action="store_true", help="the virtual environment and nothing else")
     parser.add_argument(
-        "--for-tests", action="store_true", help="what the tests need besides: Compose, tmux, faketime, expect, ip, PostgreSQL"
+        "--for-tests",
+        action="store_true",
+        help="what the tests need besides: Compose, tmux, faketime, expect, ip, PostgreSQL, gVisor",
     )
     options = parser.parse_args(arguments)
     yes = options.yes or machine.is_true(os.environ.get("YES")) or machine.is_true(os.environ.get("CI"))
@@ -188,7 +190,11 @@ def _prepare_compose(number: int, total: int) -> None:
 
 
 def _prepare_test_tools(number: int, total: int) -> None:
-    step(number, total, "what tests drive: tmux and expect (real terminals), faketime (a clock that steps), ip, PostgreSQL")
+    step(
+        number,
+        total,
+        "what tests drive: tmux and expect (real terminals), faketime (a clock that steps), ip, PostgreSQL, gVisor",
+    )
     if all(machine.has_tool(tool) for tool in TEST_TOOLS):
         done("installed")
     elif machine.can_install():

@@ -1,8 +1,8 @@
 """Who may knock at a container's door: processes of that container, by the kernel's word (issue 7 point 3).
 
 Owns reading the other end of a connection before a byte of it is heard. The socket lies in a private folder, so only root, the
-operator's own programs and the container reach it; of these only the container is let in. Under `runsc` it is the sandbox's own
-process that connects, and it stands in the container's control group too.
+operator's own programs and the container reach it; of these only the container is let in. Under gVisor its file server
+connects, which stands in the container's control group too.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from runner.errors import SandboxError, SandboxUnavailableError
 from runner.sandbox.host import EngineInfo, parse_info
 from runner.sandbox.looking import look
 from runner.sandbox.outside import Outside
+from runner.sandbox.sentry import Sentry
 from runner.sandbox.spec import SandboxSpec
 
 __all__ = ["Attached", "Client", "Engine", "EngineInfo", "ImageInfo"]
@@ -172,7 +173,7 @@ class Engine:
             "look at the container", lambda client: _absent_as_none(lambda: client.inspect_container(container))
         )
 
-    async def look(self, pid: int, spec: SandboxSpec) -> Outside:
+    async def look(self, pid: int, spec: SandboxSpec) -> Outside | Sentry:
         """A container's first process as this host sees it; see `looking`."""
         return await asyncio.to_thread(look, pid, spec)
 

@@ -22,8 +22,10 @@ from runner.sandbox.kernel import (
     parse_status,
     whereabouts,
 )
+from runner.sandbox.kernels import Kernel
 from runner.sandbox.outside import Limits, Outside, Place
 from runner.sandbox.probe import SPACES
+from runner.sandbox.sentry import APART, Beneath, Sentry
 from runner.sandbox.spec import Mount, SandboxSpec
 
 _PROC = Path("/proc")
@@ -31,11 +33,11 @@ _APPARMOR = Path("/sys/module/apparmor/parameters/enabled")
 _SELINUX = Path("/sys/fs/selinux/enforce")
 
 
-def look(pid: int, spec: SandboxSpec) -> Outside:
-    """Look at a container from outside.
+def look(pid: int, spec: SandboxSpec) -> Outside | Sentry:
+    """Look at a container from outside: at its first process, or under gVisor at those that are its kernel.
 
     Args:
-        pid: The host's number of its first process.
+        pid: The host's number of its first process, or of the one that is its kernel.
         spec: Which mounts and which uid to look for.
 
     Raises:
@@ -44,7 +46,7 @@ def look(pid: int, spec: SandboxSpec) -> Outside:
     process = _PROC / str(pid)
     try:
         ours = parse_mounts((_PROC / "self" / "mountinfo").read_text())
-        return _look(process, spec, ours)
+        return _look_beneath(process, spec, ours) if spec.kernel is Kernel.GVISOR else _look(process, spec, ours)
     except (OSError, ValueError, KeyError, UnicodeDecodeError) as error:
         raise SandboxMismatchError(
             "cannot trust the container: its first process cannot be looked at from the host",
@@ -77,6 +79,35 @@ def _look(process: Path, spec: SandboxSpec, ours: Sequence[MountLine]) -> Outsid
     )
 
 
+def _look_beneath(process: Path, spec: SandboxSpec, ours: Sequence[MountLine]) -> Sentry:
+    groups = parse_groups((process / "cgroup").read_text())
+    members = _folder(groups, "pids" if "pids" in groups else "", ours)
+    if members is None:
+        raise ValueError("its control group is not to be seen")
+    pids = (members / "cgroup.procs").read_text().split()
+    if process.name not in pids:
+        raise ValueError("it does not stand in its own control group")
+    return Sentry(
+        processes=tuple(found for found in (_beneath(_PROC / pid) for pid in pids) if found is not None),
+        places={str(mount.target): whereabouts(ours, mount.source) for mount in spec.mounts},
+        groups=frozenset(groups.values()),
+        limits=_limits(groups, ours),
+        devices=parse_devices((process / "net" / "dev").read_text()),
+        oom=(process / "oom_score_adj").read_text().strip(),
+        spaces=_spaces(process, APART),
+    )
+
+
+def _beneath(process: Path) -> Beneath | None:
+    """None for a helper that has ended meanwhile."""
+    try:
+        return Beneath(
+            status=parse_status((process / "status").read_text()), mounts=parse_mounts((process / "mountinfo").read_text())
+        )
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
 def _place(process: Path, mount: Mount, ours: Sequence[MountLine]) -> Place:
     facts = mount.source.stat()
     return Place(at=whereabouts(ours, mount.source), source=f"{facts.st_dev}:{facts.st_ino}", seen=_through(process, mount))
@@ -100,9 +131,9 @@ def _names(process: Path) -> frozenset[str] | None:
     return frozenset(word.partition(b"=")[0].decode("utf-8", "replace") for word in words if word)
 
 
-def _spaces(process: Path) -> dict[str, tuple[str, str]] | None:
+def _spaces(process: Path, names: Sequence[str] = SPACES) -> dict[str, tuple[str, str]] | None:
     try:
-        return {name: (os.readlink(process / "ns" / name), os.readlink(_PROC / "self" / "ns" / name)) for name in SPACES}  # noqa: PTH115 - no file
+        return {name: (os.readlink(process / "ns" / name), os.readlink(_PROC / "self" / "ns" / name)) for name in names}  # noqa: PTH115 - no file
     except PermissionError:
         return None
 

@@ -115,15 +115,19 @@ def _places(seen: Outside) -> Iterator[str]:
 
 
 def _limits(spec: SandboxSpec, seen: Outside) -> Iterator[str]:
-    limits = seen.limits
-    asked = {"memory": (spec.memory, limits.memory), "pids": (spec.pids, limits.pids), "oom score": (OOM_SCORE, seen.oom)}
+    yield from limit_faults(spec, seen.limits, oom=seen.oom)
+    if seen.limits.rules is not None and not set(seen.limits.rules) <= _RULES:
+        yield "device rules"
+    resources = {"core": ("Max core file size", "0"), "nofile": ("Max open files", str(spec.nofile))}
+    yield from (f"limit {name}" for name, (key, wanted) in resources.items() if seen.resources.get(key) != (wanted, wanted))
+
+
+def limit_faults(spec: SandboxSpec, limits: Limits, *, oom: str) -> Iterator[str]:
+    """What a container's control groups say otherwise than asked."""
+    asked = {"memory": (spec.memory, limits.memory), "pids": (spec.pids, limits.pids), "oom score": (OOM_SCORE, oom)}
     yield from (f"limit {name}" for name, (wanted, found) in asked.items() if found != str(wanted))
     # A kernel without swap accounting has no such file; without swap there is nothing to account for.
     if limits.swap not in {None, "0", str(spec.memory)}:
         yield "limit swap"
     if not cpu_is(spec.cpus, limits.cpu):
         yield "limit cpu"
-    if limits.rules is not None and not set(limits.rules) <= _RULES:
-        yield "device rules"
-    resources = {"core": ("Max core file size", "0"), "nofile": ("Max open files", str(spec.nofile))}
-    yield from (f"limit {name}" for name, (key, wanted) in resources.items() if seen.resources.get(key) != (wanted, wanted))

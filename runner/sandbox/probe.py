@@ -14,6 +14,7 @@ from runner.digest import MalformedJsonError, parse_strict
 from runner.errors import SandboxMismatchError
 from runner.model import WORKSPACE, JsonObject
 from runner.sandbox.kernel import cpu_is
+from runner.sandbox.kernels import NODES, SAFE, Kernel, Shown, shown_on
 from runner.sandbox.spec import HOME, TEMPORARY, SandboxSpec
 
 #: A report is a few KiB; more is not one.
@@ -25,8 +26,6 @@ _CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 ADDED_NAMES = frozenset({"HOSTNAME"})
 #: Namespaces that are never the supervisor's own; the user namespace is, where the engine does not remap.
 SPACES = ("cgroup", "ipc", "mnt", "net", "pid", "uts")
-#: Device nodes of every container: what they lead to is the kernel's own and holds nothing of the host.
-_NODES = frozenset({"console", "full", "null", "ptmx", "pts/ptmx", "random", "tty", "urandom", "zero"})
 #: Writable in name only: kernel interfaces, or owned by root, which nobody in the container is.
 _WRITABLE = frozenset(
     {
@@ -38,13 +37,15 @@ _WRITABLE = frozenset(
         ("/sys/fs/cgroup", "tmpfs"),
     }
 )
-_ENGINE_FILES = frozenset({"/etc/resolv.conf", "/etc/hostname", "/etc/hosts", "/sbin/docker-init", "/usr/sbin/docker-init"})
+#: Files of the engine that it mounts into every container.
+ENGINE_FILES = frozenset({"/etc/resolv.conf", "/etc/hostname", "/etc/hosts", "/sbin/docker-init", "/usr/sbin/docker-init"})
 #: Beneath these the engine mounts masks and the kernel's own file systems.
 _SYSTEM = ("/proc/", "/sys/", "/dev/")
 _SYSTEM_KINDS = frozenset({"proc", "sysfs", "tmpfs", "devpts", "mqueue", "cgroup", "cgroup2"})
 #: Parts of /proc that every kernel has and that are mounted once more, read-only.
 _READ_ONLY = frozenset({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"})
-_SAFE = frozenset({"nosuid", "nodev", "noexec"})
+_LINUX = shown_on(Kernel.HOST)
+_SCRATCH = frozenset({str(HOME), str(TEMPORARY)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +80,8 @@ def discrepancies(spec: SandboxSpec, report: JsonObject, *, host: HostView) -> t
     """Every difference between what was asked and what is in force; a missing or odd value is one."""
     try:
         return (
-            *status_faults(cast("dict[str, list[str]]", report["status"]), uid=spec.uid),
-            *mount_faults(spec, cast("list[tuple[str, str, str]]", report["mounts"]), remapped=_remapped(report, host)),
+            *status_faults(cast("dict[str, list[str]]", report["status"]), uid=spec.uid, shown=shown_on(spec.kernel)),
+            *mount_faults(spec, cast("list[tuple[str, str, str]]", report["mounts"]), remapped=_remapped(spec, report, host)),
             *_surroundings(spec, report),
             *_host_view(spec, report, host=host),
         )
@@ -88,7 +89,7 @@ def discrepancies(spec: SandboxSpec, report: JsonObject, *, host: HostView) -> t
         return ("the report is incomplete",)
 
 
-def status_faults(status: Mapping[str, list[str]], *, uid: int) -> list[str]:
+def status_faults(status: Mapping[str, list[str]], *, uid: int, shown: Shown = _LINUX) -> list[str]:
     """What is not as asked in the kernel's word on a process, read inside or outside."""
     words = [str(uid)]
     asked: dict[str, list[str]] = {
@@ -98,7 +99,7 @@ def status_faults(status: Mapping[str, list[str]], *, uid: int) -> list[str]:
         "Seccomp": ["2"],
         **{name: [_ZERO] for name in _CAPABILITIES},
     }
-    found = [name for name, value in asked.items() if status.get(name) != value]
+    found = [name for name, value in asked.items() if (given := status.get(name)) != value and not shown.lacks(name, given)]
     # Kernels before 5.9 do not count the filters.
     if int(status.get("Seccomp_filters", ["1"])[0]) < 1:
         found.append("Seccomp_filters")
@@ -115,16 +116,16 @@ def mount_faults(spec: SandboxSpec, mounts: Iterable[tuple[str, str, str]], *, r
     """
     mounts = list(mounts)
     asked = {str(mount.target) for mount in spec.mounts}
-    scratch = {str(HOME), str(TEMPORARY)}
+    safe = SAFE & shown_on(spec.kernel).flags
     found = [
         f"mount {target}"
         for target, access, kind in mounts
-        if not _expected(target, access, kind, asked=asked, scratch=scratch) and not (remapped and _lent(target, kind))
+        if not _expected(target, access, kind, asked=asked, safe=safe) and not (remapped and _lent(target, kind))
     ]
     targets = [target for target, _, _ in mounts]
     found.extend(
         f"mount {target} (times {targets.count(target)})"
-        for target in sorted({"/", *asked, *scratch})
+        for target in sorted({"/", *asked, *_SCRATCH})
         if targets.count(target) != 1
     )
     if spec.shares_kernel:
@@ -134,15 +135,15 @@ def mount_faults(spec: SandboxSpec, mounts: Iterable[tuple[str, str, str]], *, r
 
 def _lent(target: str, kind: str) -> bool:
     if kind == "devtmpfs":
-        return target.removeprefix("/dev/") in _NODES or target.startswith("/proc/")
+        return target.removeprefix("/dev/") in NODES or target.startswith("/proc/")
     return kind == "cgroup" and target.startswith("/sys/fs/cgroup/")
 
 
-def _expected(target: str, access: str, kind: str, *, asked: set[str], scratch: set[str]) -> bool:
+def _expected(target: str, access: str, kind: str, *, asked: set[str], safe: frozenset[str]) -> bool:
     right, *flags = access.split(",")
-    if target in scratch:
-        return right == "rw" and kind == "tmpfs" and set(flags) >= _SAFE
-    if target == "/" or target in asked or target in _ENGINE_FILES:
+    if target in _SCRATCH:
+        return right == "rw" and kind == "tmpfs" and set(flags) >= safe
+    if target == "/" or target in asked or target in ENGINE_FILES:
         return right == "ro"
     if (target, kind) in _WRITABLE:
         return True
@@ -157,13 +158,18 @@ def _expected(target: str, access: str, kind: str, *, asked: set[str], scratch: 
 
 
 def _surroundings(spec: SandboxSpec, report: JsonObject) -> list[str]:
+    shown = shown_on(spec.kernel)
     limits = cast("dict[str, str]", report["limits"])
     names = cast("list[str]", report["names"])
     asked = {"memory": str(spec.memory), "pids": str(spec.pids), "core": "0", "nofile": str(spec.nofile)}
-    found = [f"limit {name}" for name, value in asked.items() if limits.get(name) != value]
-    if not cpu_is(spec.cpus, _pair(limits["cpu"])):
+    found = [
+        f"limit {name}"
+        for name, value in asked.items()
+        if limits.get(name) != value and not shown.lacks(name, limits.get(name))
+    ]
+    if not cpu_is(spec.cpus, _pair(limits["cpu"])) and not shown.lacks("cpu", limits["cpu"]):
         found.append("limit cpu")
-    if not set(cast("list[str]", report["nodes"])) <= _NODES:
+    if not set(cast("list[str]", report["nodes"])) <= shown.nodes:
         found.append("device node")
     if not set(cast("list[str]", report["devices"])) <= {"lo"}:
         found.append("network device")
@@ -181,7 +187,9 @@ def _pair(text: str) -> tuple[str, str] | None:
     return (quota, period) if slash else None
 
 
-def _remapped(report: JsonObject, host: HostView) -> bool:
+def _remapped(spec: SandboxSpec, report: JsonObject, host: HostView) -> bool:
+    if spec.kernel is Kernel.GVISOR:  # its numbers are its own, and it mounts nothing of the host's
+        return False
     theirs, ours = cast("dict[str, str]", report["spaces"]).get("user"), host.spaces.get("user")
     return theirs is not None and ours is not None and theirs.isdigit() and theirs != ours
 
@@ -189,7 +197,12 @@ def _remapped(report: JsonObject, host: HostView) -> bool:
 def _host_view(spec: SandboxSpec, report: JsonObject, *, host: HostView) -> list[str]:
     places = cast("dict[str, str]", report["places"])
     spaces = cast("dict[str, str]", report["spaces"])
-    found = [f"namespace {name}" for name in SPACES if not spaces[name].isdigit() or spaces[name] == host.spaces.get(name)]
+    shown = shown_on(spec.kernel)
+    found = [
+        f"namespace {name}"
+        for name in SPACES
+        if (not spaces[name].isdigit() or spaces[name] == host.spaces.get(name)) and not shown.lacks(name, spaces[name])
+    ]
     # Another runtime has a kernel, and so device numbers, of its own.
     if spec.shares_kernel:
         found.extend(f"place {target}" for target, place in host.places.items() if places.get(target) != place)

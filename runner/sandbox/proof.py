@@ -14,8 +14,10 @@ from typing import Any, Protocol
 from runner.errors import SandboxError, SandboxMismatchError
 from runner.sandbox.box import Box, Proof
 from runner.sandbox.inspection import differences
+from runner.sandbox.kernels import Kernel
 from runner.sandbox.outside import Outside, outside_faults
 from runner.sandbox.probe import MAX_REPORT, SPACES, HostView, discrepancies, parse_report
+from runner.sandbox.sentry import Sentry, sentry_faults
 from runner.sandbox.spec import SandboxSpec
 
 REPORT_SECONDS = 30.0
@@ -32,7 +34,7 @@ class Prover(Protocol):
         """See Engine."""
         ...
 
-    async def look(self, pid: int, spec: SandboxSpec) -> Outside:
+    async def look(self, pid: int, spec: SandboxSpec) -> Outside | Sentry:
         """See Engine."""
         ...
 
@@ -64,7 +66,7 @@ async def _proven(engine: Prover, spec: SandboxSpec, box: Box, report: Awaitable
         raise
     found[INSIDE] = discrepancies(spec, box.report, host=await asyncio.to_thread(_host_view, spec))
     seen = await _outside(engine, spec, facts or {})
-    found[OUTSIDE] = () if seen is None else outside_faults(spec, seen, container=box.container_id)
+    found[OUTSIDE] = _outside_faults(spec, seen, container=box.container_id)
     if any(found.values()):
         raise _mismatch(found)
     return Proof(spec=spec.digest(), unseen=("a kernel of its own",) if seen is None else seen.unseen)
@@ -81,7 +83,7 @@ async def prove_again(engine: Prover, box: Box) -> Proof:
     facts = await engine.inspect(box.container_id)
     found = {ENGINE: ("the container is gone",) if facts is None else differences(box.spec, facts)}
     seen = None if facts is None else await _outside(engine, box.spec, facts)
-    found[OUTSIDE] = () if seen is None else outside_faults(box.spec, seen, container=box.container_id)
+    found[OUTSIDE] = _outside_faults(box.spec, seen, container=box.container_id)
     if any(found.values()):
         raise _mismatch(found)
     return Proof(spec=box.spec.digest(), unseen=("a kernel of its own",) if seen is None else seen.unseen)
@@ -96,11 +98,19 @@ async def _report(box: Box) -> None:
     box.report = parse_report(line)
 
 
-async def _outside(engine: Prover, spec: SandboxSpec, facts: Mapping[str, Any]) -> Outside | None:
-    """None for a runtime with a kernel of its own: what this host's kernel says of its processes is not the agent's world."""
-    if not spec.shares_kernel:
+async def _outside(engine: Prover, spec: SandboxSpec, facts: Mapping[str, Any]) -> Outside | Sentry | None:
+    """None for a kernel that nobody knows: what this host's kernel says of its processes is not the agent's world."""
+    if spec.kernel is Kernel.OTHER:
         return None
     return await engine.look(int((facts.get("State") or {}).get("Pid") or 0), spec)
+
+
+def _outside_faults(spec: SandboxSpec, seen: Outside | Sentry | None, *, container: str) -> tuple[str, ...]:
+    if seen is None:
+        return ()
+    if isinstance(seen, Sentry):
+        return sentry_faults(spec, seen, container=container)
+    return outside_faults(spec, seen, container=container)
 
 
 def _mismatch(found: Mapping[str, tuple[str, ...]]) -> SandboxMismatchError:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from runner.digest import digest_json
 from runner.errors import SandboxError
 from runner.model import WORKSPACE, Digest, Json
+from runner.sandbox.kernels import Kernel, kernel_of
 
 FIRST_UID = 10001
 LAST_UID = 10999
@@ -35,8 +36,6 @@ SPEC_LABEL = "runner.spec"
 #: Under memory pressure the kernel ends an agent before it ends anything of the host.
 OOM_SCORE = 500
 
-#: Runtimes whose containers run on the host's own kernel, which can then be asked about them; None is the engine's default.
-SHARING = frozenset({None, "runc", "crun"})
 _TARGETS = (WORKSPACE, GATEWAY, SESSION)
 _MIB = 1024 * 1024
 _IMAGE = re.compile(r"sha256:[0-9a-f]{64}")
@@ -106,9 +105,14 @@ class SandboxSpec:
         return digest_json("runner.sandbox.v1", fields)
 
     @property
+    def kernel(self) -> Kernel:
+        """Whose kernel it runs on."""
+        return kernel_of(self.runtime)
+
+    @property
     def shares_kernel(self) -> bool:
         """Whether the host's kernel knows the container's processes, mounts and devices as its own."""
-        return self.runtime in SHARING
+        return self.kernel is Kernel.HOST
 
     def tmpfs(self) -> dict[str, str]:
         """The only places that can be written, and their mount options."""

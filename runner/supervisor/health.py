@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from runner.sandbox.engine import EngineInfo, ImageInfo
-from runner.sandbox.spec import FIRST_UID, SHARING
+from runner.sandbox.kernels import Kernel, kernel_of
+from runner.sandbox.spec import FIRST_UID
 from runner.supervisor.runtimes import Exposure, exposures, is_debian
 
 MIB, GIB = 1024**2, 1024**3
@@ -205,19 +206,17 @@ def _engine(info: EngineInfo) -> Check:
 
 
 def _runtime(info: EngineInfo, wanted: str) -> Check:
-    if wanted in info.runtimes and wanted not in SHARING:
-        found = f"{wanted} is there and would be used; what it shows of a container must pass the proof, or no agent starts"
-        return Check(
-            name="runtime", level=Level.NOTE, found=found, fix="docs/hardening.md says what was tried; make escape tries it"
-        )
-    if wanted in info.runtimes:
-        others = [runtime for runtime in info.runtimes if runtime.startswith(("runsc", "kata"))]
-        more = f"; {', '.join(others)} there too, and not used" if others else "; no runtime with a kernel of its own"
-        return Check(name="runtime", level=Level.FINE, found=f"{wanted} is there and used{more}")
-    found = f"the engine has no runtime {wanted}: {', '.join(info.runtimes) or 'it names none'}"
-    return Check(
-        name="runtime", level=Level.WRONG, found=found, fix="add it to the engine's daemon.json, or change RUNNER_RUNTIME"
-    )
+    if wanted not in info.runtimes:
+        found = f"the engine has no runtime {wanted}: {', '.join(info.runtimes) or 'it names none'}"
+        fix = "add it to the engine's daemon.json, or change RUNNER_RUNTIME"
+        return Check(name="runtime", level=Level.WRONG, found=found, fix=fix)
+    if kernel_of(wanted) is not Kernel.HOST:
+        found = f"{wanted} is there and used; what it shows of a container must pass the proof, or no agent starts"
+        fix = "docs/hardening.md says how it has to be set up; make escape tries it"
+        return Check(name="runtime", level=Level.NOTE, found=found, fix=fix)
+    others = [runtime for runtime in info.runtimes if runtime.startswith(("runsc", "kata"))]
+    more = f"; {', '.join(others)} there too, and not used" if others else "; no runtime with a kernel of its own"
+    return Check(name="runtime", level=Level.FINE, found=f"{wanted} is there and used{more}")
 
 
 def _runc(version: str) -> Check:

@@ -1,4 +1,7 @@
-"""The engine goes away, the image goes away, the disk is full: nothing is lost, nothing half done (issue 3, bad input)."""
+"""The engine goes away, the image goes away, the disk is full: nothing is lost, nothing half done (issue 3, bad input).
+
+And an agent under another kernel, since the engine of this file's own has a runtime for it.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,17 @@ from pathlib import Path
 import pytest
 
 from runner.sandbox.image import LATEST
-from tests.helpers.own_engine import OwnEngine, own_engine
+from tests.helpers.own_engine import GVISOR, OwnEngine, own_engine
 from tests.helpers.small_disk import SmallDisk, small_disk
-from tests.helpers.supervisor_process import SupervisorProcess, eventually, text, write
+from tests.helpers.supervisor_process import SupervisorProcess, eventually, text, use, write
 
 pytestmark = pytest.mark.docker
 
 
 @pytest.fixture(scope="module")
 def engine_of_our_own(sandbox_image: object) -> Iterator[OwnEngine]:
-    """One engine for this file, with the sandbox image."""
-    with own_engine() as engine:
+    """One engine for this file, with the sandbox image and gVisor."""
+    with own_engine(runtimes=GVISOR) as engine:
         engine.load(LATEST)
         yield engine
 
@@ -84,6 +87,25 @@ def test_an_image_removed_while_a_run_is_parked_is_missed_and_said(
     eventually(lambda: True if "runner image build" in str(supervisor.show(run)["reason"]) else None, "it says what to do")
     engine.docker("tag", "kept:1", LATEST)
     assert supervisor.until(run, "replied", "failed")["reply"] == "All done."
+
+
+def test_a_run_under_gvisor_reads_waits_and_has_its_call_carried_out(
+    supervisor: SupervisorProcess, engine_of_our_own: OwnEngine
+) -> None:
+    """Issue 7 item 1: the real CLI on gVisor's kernel, through the gateway; what differs from Linux is on record."""
+    supervisor.environment |= {"DOCKER_HOST": engine_of_our_own.host, "RUNNER_RUNTIME": "runsc"}
+    (supervisor.cwd / "in.txt").write_text("hello\n")
+    supervisor.script([use("Read", file_path="/workspace/in.txt")], [write("a.txt", "A")], [text("All done.")])
+    supervisor.start()
+    supervisor.publish()
+    run = supervisor.send()
+    supervisor.until(run, "held", "failed")
+    assert supervisor.approve(supervisor.queue(run)[0]).returncode == 0
+    ended = supervisor.until(run, "replied", "failed")
+    assert (ended["reply"], (supervisor.cwd / "a.txt").read_text()) == ("All done.", "A"), ended
+    assert ended["calls"][0]["outcome"] == "ran in the container"
+    (proof,) = (row for row in supervisor.ask("log")["events"] if row["event"] == "sandbox.prove")
+    assert "`clone3` is let in" in str(proof)
 
 
 def test_a_vanished_directory_fails_the_effect_and_the_run_with_the_reason(supervisor: SupervisorProcess) -> None:

@@ -141,8 +141,8 @@ def test_compose_is_installed_for_the_tests_only_where_none_is(
     ("there", "root", "installed", "said"),
     [
         (True, False, [], "installed"),
-        (False, True, ["tmux", "faketime", "expect", "iproute2", "postgresql"], "installed"),
-        (False, False, [], "sudo apt-get install -y --no-install-recommends tmux faketime expect iproute2 postgresql"),
+        (False, True, ["tmux", "faketime", "expect", "iproute2", "postgresql", "runsc"], "installed"),
+        (False, False, [], "sudo apt-get install -y --no-install-recommends tmux faketime expect iproute2 postgresql runsc"),
     ],
 )
 def test_what_tests_drive_is_installed_where_one_of_them_is_missing(
