@@ -41,7 +41,6 @@ FIELDS: Mapping[str, FieldBound] = MappingProxyType(
         "note": FieldBound(characters=20_000, lines=2_000),
         "intent": FieldBound(characters=4_000, lines=400),
         "image": FieldBound(characters=200, lines=8),
-        "tool": FieldBound(characters=200_000, lines=20_000),
     },
 )
 #: Characters of one block, markers and all; the field caps keep every capture below it.

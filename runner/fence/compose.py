@@ -66,7 +66,6 @@ def compose(  # noqa: PLR0913 - all that a prompt is made of
     request, cleaned = _request(capture, sender, forwarded, standing)
     block = wrap(
         _fields(capture, own=sender.kind is SenderKind.OWNER),
-        source="capture",
         draw=draw or (lambda: nonce or ""),
         attributes=_attributes(sender, forwarded),
         beside=(request, capture.agent),

@@ -1,4 +1,4 @@
-"""Making the one block: bound, escape, label, mark, and prove it by reading it back (F2-F9, F13). Pure."""
+"""Making the one block: bound, escape, label, mark, and prove it by reading it back (F2-F9). Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from runner.fence.classes import hidden_counts
 from runner.fence.parse import Block, parse
 from runner.fence.untrusted import FenceError, Untrusted
 
-#: Where a block's text comes from (F8: a closed set).
-SOURCES = frozenset({"capture", "tool"})
 _NONCE = re.compile(r"[0-9a-f]{16,64}")
 _MAX_DRAWS = 8
 _ATTRIBUTES = ("sender", "kind", "via")
@@ -50,7 +48,6 @@ class _Body:
 def wrap(
     fields: Sequence[Field],
     *,
-    source: str,
     draw: Callable[[], str],
     attributes: Mapping[str, str] | None = None,
     beside: Iterable[str] = (),
@@ -59,7 +56,6 @@ def wrap(
 
     Args:
         fields: The texts in order; empty ones are left out.
-        source: One of `SOURCES`.
         draw: Makes a nonce of at least 64 random bits in lower-case hex; called last, again while it occurs in a text.
         attributes: `sender`, `kind`, `via`: values the supervisor made.
         beside: Other texts of the same prompt in which the nonce must not occur either.
@@ -68,13 +64,13 @@ def wrap(
         FenceError: A value is not the supervisor's, a cap is passed, no nonce fits, or the block does not read back.
     """
     given = attributes or {}
-    if source not in SOURCES or not set(given) <= set(_ATTRIBUTES):
-        raise FenceError("cannot fence a text: unknown source or attribute")
+    if not set(given) <= set(_ATTRIBUTES):
+        raise FenceError("cannot fence a text: unknown attribute")
     if not all(_is_plain(value) for value in given.values()):
         raise FenceError("cannot fence a text: an attribute's value is not the supervisor's own")
     body = _body(fields)
     nonce = _fitting([*(field.text.raw for field in fields), *beside], draw)
-    marks = [("source", source), *((name, given[name]) for name in _ATTRIBUTES if name in given)]
+    marks = [("source", "capture"), *((name, given[name]) for name in _ATTRIBUTES if name in given)]
     size = sum(len(value.encode("utf-8", "surrogatepass")) for _, value in body.kept)
     marks += [("truncated", ", ".join(body.cuts))] if body.cuts else []
     marks += [("bytes", str(size)), ("fence", nonce)]
