@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 import rfc8785
@@ -20,26 +20,35 @@ MAX_DEPTH = 64
 MAX_INTEGER = 2**53 - 1
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MARK = re.compile(r'(?:\\.)++|["{}\[\]]', re.DOTALL)
+#: Characters that are searched before any other thread has a turn: the interpreter waits for a search to end.
+_STRETCH = 256 * 1024
 
 
 class MalformedJsonError(ValueError):
     """The text is no JSON that every reader would read alike; the message says why."""
 
 
-def parse_strict(text: str, *, max_depth: int = MAX_DEPTH, allow_surrogates: bool = False) -> Json:
+def parse_strict(
+    text: str, *, max_depth: int = MAX_DEPTH, max_parts: int | None = None, allow_surrogates: bool = False
+) -> Json:
     """Parse JSON, refusing what two parsers might read differently.
 
     Args:
         text: The JSON text as received.
         max_depth: How deep objects and lists may nest.
+        max_parts: How many objects and lists there may be in all; None: any number.
         allow_surrogates: Let lone surrogates pass: for the CLI's frames, which cut text inside a pair and are never hashed.
 
     Raises:
         MalformedJsonError: Not JSON; a duplicate key; NaN or Infinity; a number outside the exact range; a lone surrogate;
-            deeper than `max_depth`.
+            deeper than `max_depth`; more than `max_parts`.
     """
-    if _depth(text) > max_depth:
+    parts, depth = _nesting(text)
+    if depth > max_depth:
         raise MalformedJsonError(f"nested deeper than {max_depth} levels")
+    if max_parts is not None and parts > max_parts:
+        raise MalformedJsonError(f"it holds more than {max_parts} objects and lists")
     try:
         value: Json = json.loads(
             text,
@@ -117,20 +126,32 @@ def approval_digest(*, call: Digest, run: str, approval: str, nonce: str, pre_im
     return digest_json("runner.approval.v1", fields)
 
 
-def _depth(text: str) -> int:
-    """Nesting of a JSON text, counted without recursion, before a parser sees it."""
-    deepest = depth = 0
+def _nesting(text: str) -> tuple[int, int]:
+    """How many objects and lists a JSON text has and how deep they nest, without recursion, before a parser sees it."""
+    parts = deepest = depth = 0
     inside = False
-    for token in re.finditer(r'\\.|["{}\[\]]', text, re.DOTALL):
-        mark = token.group()
+    for mark in _marks(text):
         if mark == '"':
             inside = not inside
         elif not inside and mark in "{[":
-            depth += 1
+            parts, depth = parts + 1, depth + 1
             deepest = max(deepest, depth)
         elif not inside and mark in "}]":
             depth -= 1
-    return deepest
+    return parts, deepest
+
+
+def _marks(text: str) -> Iterator[str]:
+    """Quotes, brackets and runs of escaped characters, in stretches; none ends between a backslash and its character."""
+    start = 0
+    while start < len(text):
+        end = min(start + _STRETCH, len(text))
+        last = start
+        for token in _MARK.finditer(text, start, end):
+            last = token.end()
+            yield token.group()
+        # A backslash at the end of a stretch begins the next: what it escapes stands there.
+        start = end - 1 if end < len(text) and last < end and text[end - 1] == "\\" else end
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> JsonObject:
@@ -162,7 +183,7 @@ def _no_surrogates(value: Json) -> None:
     while todo:
         item = todo.pop()
         if isinstance(item, str):
-            if _SURROGATE.search(item):
+            if not item.isascii() and any(_SURROGATE.search(item, at, at + _STRETCH) for at in range(0, len(item), _STRETCH)):
                 raise MalformedJsonError("a lone surrogate is not text")
         elif isinstance(item, dict):
             todo.extend(item.keys())

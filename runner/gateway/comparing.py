@@ -5,15 +5,13 @@ Owns that nothing is compared where nothing is expected, and that a large conver
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 
+from runner.gateway.heavy import beside
 from runner.gateway.memory import Given, Memory
 from runner.gateway.request import ModelRequest
 from runner.gateway.sameness import Expected, difference
 from runner.gateway.spoken import Spoken
-
-#: Below this a body is read faster than a thread is reached.
-SMALL_BODY = 64 * 1024
 
 
 class Comparing:
@@ -29,9 +27,7 @@ class Comparing:
 
     async def difference(self, request: ModelRequest) -> tuple[str | None, Spoken]:
         """What of a request is not as it should be, or None; and what its conversation says."""
-        if request.size < SMALL_BODY:
-            return self._compared(request)
-        return await asyncio.to_thread(self._compared, request)
+        return await beside(request.size, partial(self._compared, request))
 
     def forwarded(self, told: Spoken) -> None:
         """The model sees this."""

@@ -16,8 +16,9 @@ from runner.model import Json, JsonObject
 MIN_REPLY = 2048
 #: Most that a picture counts as, and a page of a document with its picture.
 _PICTURE, _PAGE = 1_700, 3_500
-#: Base64 characters of a document to a page, at the least.
-_PAGE_CHARACTERS = 2_000
+#: Most pages that the provider takes; how many a document has its bytes do not say, since they are compressed.
+_PAGES = 600
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,7 @@ def most_input(body: JsonObject) -> int:
         if key in bare:
             cost, bare[key] = _without_data(bare[key])
             extra += cost
-    return extra + len(json.dumps(bare, ensure_ascii=False, separators=(",", ":")).encode())
+    return extra + sum(len(piece.encode()) for piece in _JSON.iterencode(bare))
 
 
 def wanted(body: JsonObject, most: int) -> int:
@@ -104,9 +105,7 @@ def _without_data(value: Json) -> tuple[int, Json]:
         return 0, value
     source = value.get("source")
     if isinstance(source, dict) and source.get("type") == "base64":
-        size = len(str(source.get("data", "")))
-        cost = _PICTURE if value.get("type") == "image" else _PAGE * (1 + size // _PAGE_CHARACTERS)
-        return cost, {"type": value.get("type")}
+        return _PICTURE if value.get("type") == "image" else _PAGE * _PAGES, {"type": value.get("type")}
     if not isinstance(value.get("content"), list):
         return 0, value
     cost, content = _without_data(value["content"])

@@ -98,7 +98,7 @@ def _parse(body: bytes, limits: GatewayLimits) -> Json:
     if sum(body.count(mark) for mark in (b'"', b",", b"[", b"{")) > limits.body_items:
         raise RequestRefusedError("cannot read the request: too many values", status=413)
     try:
-        return parse_strict(body.decode(), max_depth=_DEPTH)
+        return parse_strict(body.decode(), max_depth=_DEPTH, max_parts=limits.body_parts)
     except (UnicodeDecodeError, MalformedJsonError) as error:
         raise RequestRefusedError(f"cannot read the request: {error}") from None
 

@@ -17,8 +17,9 @@ from starlette.types import Receive, Scope, Send
 
 from runner.gateway.allowance import Allowance
 from runner.gateway.asking import Asking
-from runner.gateway.comparing import SMALL_BODY, Comparing
+from runner.gateway.comparing import Comparing
 from runner.gateway.exchange import Exchange, GoneError
+from runner.gateway.heavy import beside
 from runner.gateway.history import History
 from runner.gateway.listener import Listener
 from runner.gateway.peers import Peers
@@ -142,13 +143,11 @@ class Gateway:
         """One body at a time per container, so that its memory is bounded by one; large ones are parsed off the loop."""
         async with self._intake:
             body = await exchange.body(self._limits)
-            if len(body) < SMALL_BODY:
-                return read_request(body, reference=self._reference, limits=self._limits)
-            return await asyncio.to_thread(read_request, body, reference=self._reference, limits=self._limits)
+            return await beside(len(body), partial(read_request, body, reference=self._reference, limits=self._limits))
 
     async def _count(self, exchange: Exchange) -> None:
         request = await self._read(exchange)
-        self._rewrite(request)
+        await beside(request.size, partial(self._prepare, request))
         tokens = await self._upstream.count_tokens(request.body, betas=self._betas(exchange))
         await exchange.answer(200, {"input_tokens": tokens})
 
@@ -157,8 +156,8 @@ class Gateway:
         told = await self._compared(request)
         await self._asking.ask(self._desk.check_results(request.results))
         await self._asking.ask(self._desk.open_request(), seal=False)
-        self._rewrite(request)
-        work = asyncio.ensure_future(self._forward(exchange, request, told))
+        most = await beside(request.size, partial(self._prepare, request))
+        work = asyncio.ensure_future(self._forward(exchange, request, told, most=most))
         gone = asyncio.ensure_future(exchange.gone())
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -178,14 +177,18 @@ class Gateway:
             raise RequestRefusedError(DESK_REFUSED, status=403)
         return told
 
-    def _rewrite(self, request: ModelRequest) -> None:
-        """The conversation as the model is to see it: its own words back, and no tool result in the harness's voice."""
+    def _prepare(self, request: ModelRequest) -> int:
+        """The conversation as the model is to see it: its own words back, and no tool result in the harness's voice.
+
+        Says how many tokens its input cannot exceed.
+        """
         self._history.restore(request.body["messages"])
         without_excuses(request.body["messages"])
         quiet_results(request.body["messages"])
+        return most_input(request.body)
 
-    async def _forward(self, exchange: Exchange, request: ModelRequest, told: Spoken) -> None:
-        reply, most, betas = Reply(self._limits), most_input(request.body), self._betas(exchange)
+    async def _forward(self, exchange: Exchange, request: ModelRequest, told: Spoken, *, most: int) -> None:
+        reply, betas = Reply(self._limits), self._betas(exchange)
         hold = await self._till.set_aside(
             most=most,
             count=partial(self._upstream.count_tokens, request.body, betas=betas),

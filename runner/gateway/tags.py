@@ -8,6 +8,8 @@ always becomes the same text, so that the provider's prompt cache holds.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from runner.model import Json
 
@@ -21,12 +23,33 @@ NAMES = (
     *("system", "system-note", "system-reminder", "system_reminder", "task-notification", "tool_result", "tool_use"),
     *("tool_use_error", "total_tokens", "untrusted", "user-memory-input", "user-prompt-submit-hook"),
 )
-_TAG = re.compile(rf"<(?=[\s/\\]*(?:{'|'.join(NAMES)})(?![\w-]))", re.IGNORECASE)
+
+
+def _by_letter(names: Iterable[str]) -> str:
+    """The names as one pattern that looks at each letter once: a text of brackets alone would try them all at each."""
+    grouped = groupby(sorted(names), key=lambda name: name[0])
+    return "|".join(f"{letter}(?:{'|'.join(name[1:] for name in group)})" for letter, group in grouped)
+
+
+#: Possessive: blanks that were passed over are not given back one by one, each time to try every name anew.
+_TAG = re.compile(rf"<(?=[\s/\\]*+(?:{_by_letter(NAMES)})(?![\w-]))", re.IGNORECASE)
+#: Characters that are looked at before anybody else has a turn: the interpreter waits for a search to end.
+_PIECE = 64 * 1024
 
 
 def without_tags(text: str) -> str:
     """The text with the opening bracket of every such tag written as `&lt;`."""
-    return _TAG.sub("&lt;", text)
+    return "".join(_TAG.sub("&lt;", piece) for piece in _pieces(text))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text cut before opening brackets, over which no tag reaches."""
+    start = 0
+    while start < len(text):
+        end = text.find("<", start + _PIECE)
+        end = len(text) if end < 0 else end
+        yield text[start:end]
+        start = end
 
 
 def quiet_results(messages: Json) -> None:

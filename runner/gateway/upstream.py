@@ -32,6 +32,7 @@ _OAUTH_BETA = "oauth-2025-04-20"  #: without it a subscription's token is refuse
 _ERROR_BYTES = 64 * 1024
 _UNTRUSTED = 495  #: what proxies call a certificate that is not accepted; below 500, so that it is final
 _DRAIN_SECONDS = 0.25
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _STATUS_WORDS = {401: "the key was not accepted", 403: "the key may not do this", 429: "too many requests", 529: "overloaded"}
 
 
@@ -145,7 +146,7 @@ class HttpUpstream:
             headers["anthropic-beta"] = ",".join(betas)
         if self._key is not None:
             headers |= {"authorization": f"Bearer {self._key}"} if self._bearer else {"x-api-key": self._key}
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        content = await asyncio.to_thread(_written, body)
         try:
             response = await stack.enter_async_context(
                 self._connected().stream("POST", self._url + path, content=content, headers=headers)
@@ -200,6 +201,11 @@ class HttpUpstream:
                 transport=self._transport,
             )
         return self._client
+
+
+def _written(body: JsonObject) -> bytes:
+    """The body in JSON, written piece by piece: in one the loop would wait for the whole of it."""
+    return b"".join(piece.encode() for piece in _JSON.iterencode(body))
 
 
 def is_loopback(host: str) -> bool:

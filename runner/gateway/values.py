@@ -76,6 +76,7 @@ class GatewayLimits:
     head_seconds: float = 10.0  #: from connect to the end of the request's head
     body_bytes: int = 32 * 1024 * 1024
     body_items: int = 1_000_000  #: quotes, commas and brackets: what makes parsing slow
+    body_parts: int = 50_000  #: objects and lists: what makes memory large, and its clearing slow
     body_seconds: float = 30.0
     request_seconds: float = 1500.0  #: a connection's whole life
     burst: int = 60  #: connections, each good for one request, that may come at once

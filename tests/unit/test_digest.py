@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import pytest
 
+from runner import digest
 from runner.digest import (
     MAX_INTEGER,
     MalformedJsonError,
@@ -85,6 +87,24 @@ def test_what_every_parser_reads_alike_is_read(text: str, value: Json) -> None:
 def test_brackets_within_a_string_are_no_depth() -> None:
     text = '"' + "[" * 1000 + '\\"' + "{" * 1000 + '"'
     assert parse_strict(text) == "[" * 1000 + '"' + "{" * 1000
+
+
+@pytest.mark.parametrize("stretch", range(2, 12))
+def test_how_a_long_text_is_cut_to_look_at_it_changes_nothing(monkeypatch: pytest.MonkeyPatch, stretch: int) -> None:
+    monkeypatch.setattr(digest, "_STRETCH", stretch)
+    inside = "\\\\" * 5 + '\\"' + "[{" * 70 + "\\\\\\" + '"'
+    assert parse_strict(f'["{inside}", ["é\U0001f600"]]', max_depth=2) == [json.loads(f'"{inside}"'), ["é\U0001f600"]]
+    with pytest.raises(MalformedJsonError, match="deeper"):
+        parse_strict(f'["{inside}", [[]]]', max_depth=2)
+    with pytest.raises(MalformedJsonError, match="surrogate"):
+        parse_strict(f'["{"é" * 9}\\ud800"]')
+
+
+def test_more_objects_and_lists_than_allowed_are_refused_before_they_are_made() -> None:
+    text = '{"a": [{}, [], "[[[["]}'
+    assert parse_strict(text, max_parts=4) == {"a": [{}, [], "[[[["]}
+    with pytest.raises(MalformedJsonError, match="more than 3 objects and lists"):
+        parse_strict(text, max_parts=3)
 
 
 def test_a_call_keeps_its_exact_text_beside_the_parsed_input() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runner.gateway import tags
 from runner.gateway.tags import quiet_results, without_tags
 from runner.model import Json
 
@@ -110,3 +115,25 @@ def test_every_text_of_a_result_is_quiet_and_nothing_else_is_touched() -> None:
             ],
         },
     ]
+
+
+@pytest.mark.parametrize("text", ["<" + " \t/\\" * 250_000, "<\n" * 500_000, "<" * 1_000_000, "<s" * 500_000])
+def test_a_text_of_beginnings_costs_a_few_times_what_looking_at_it_does(text: str) -> None:
+    """M6: no blank is gone over once for every name, and no bracket for every blank."""
+
+    def seconds(work: Callable[[str], object]) -> float:
+        began = time.process_time()
+        work(text)
+        return time.process_time() - began
+
+    plain = min(seconds(lambda value: re.sub(r"<(?=[\s/\\]*+z)", "", value)) for _ in range(3))
+    assert min(seconds(without_tags) for _ in range(3)) < 20 * plain
+
+
+def test_a_tag_is_found_wherever_a_long_text_is_cut_to_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a<b> < / system-reminder><system-reminder x='<'>" * 3
+    whole = without_tags(text)
+    for size in range(1, 60):
+        monkeypatch.setattr(tags, "_PIECE", size)
+        assert without_tags(text) == whole
+    assert whole.count("&lt;") == 6
