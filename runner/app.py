@@ -40,8 +40,8 @@ from runner.supervisor.endings import Endings
 from runner.supervisor.facts import gather
 from runner.supervisor.grants import Grants
 from runner.supervisor.health import Check
-from runner.supervisor.hearing import channel_checks
 from runner.supervisor.ids import Ids
+from runner.supervisor.knocking import outward_checks
 from runner.supervisor.lane import Lanes
 from runner.supervisor.live import Live
 from runner.supervisor.lock import hold
@@ -236,10 +236,10 @@ async def examine(settings: Settings) -> tuple[Check, ...]:
     """Look at every prerequisite and live condition of a supervisor with these settings."""
     status = await asyncio.to_thread(_status, settings)
     async with Engine(host=settings.docker_host, deadline=ASK_PATIENCE) as engine:
-        owner = owner_label(settings.state_dir)
-        return (*health.examine(await gather(settings, engine, owner=owner, status=status)), *channel_checks(status))
+        return (*health.examine(await gather(settings, engine, owner=owner_label(settings.state_dir), status=status)), *outward)
 
 
+    outward = await asyncio.to_thread(outward_checks, settings.ingress, status)
 def _status(settings: Settings) -> JsonObject | None:
     """What the supervisor that runs says of itself."""
     try:
