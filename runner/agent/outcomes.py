@@ -26,7 +26,7 @@ def _offer(name: str, gate: Gate) -> SdkMcpTool[Any]:
     tool = TOOLS[name]
     return SdkMcpTool(
         name=name,
-        description=tool.description,
+        description=tool.told,
         # The SDK checks arguments against it and answers in its own words; an honest CLI's call has passed the gate before.
         input_schema=dict(tool.json_schema()),
         handler=_handler(model_name(name), gate),

@@ -13,7 +13,7 @@ from runner.fence.escape import escape, unescape, visible
 from runner.fence.hidden import Hidden, hidden_in, texts_of
 from runner.fence.names import NameFault, petname_fault, sender_label
 from runner.fence.parse import Block, Parsed, parse
-from runner.fence.rules import AFTER_BLOCK, system_rule
+from runner.fence.rules import AFTER_BLOCK, TOOL_RULE, system_rule
 from runner.fence.skeleton import skeleton
 from runner.fence.untrusted import FenceError, Untrusted
 from runner.fence.wrap import Field, Wrapped, wrap
@@ -21,6 +21,7 @@ from runner.fence.wrap import Field, Wrapped, wrap
 __all__ = [
     "AFTER_BLOCK",
     "FIELDS",
+    "TOOL_RULE",
     "Block",
     "FenceError",
     "Field",

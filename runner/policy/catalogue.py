@@ -80,7 +80,7 @@ def unknown_tool(name: str) -> Tool:
 @lru_cache(maxsize=512)
 def definition_digest(tool: Tool) -> Digest:
     """Digest of what a tool is offered as: name, description, schema."""
-    fields: JsonObject = {"name": tool.name, "description": tool.description, "schema": tool.json_schema()}
+    fields: JsonObject = {"name": tool.name, "description": tool.told, "schema": tool.json_schema()}
     return digest_json("runner.tool.v1", fields)
 
 

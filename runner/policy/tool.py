@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from runner.fence import TOOL_RULE
 from runner.model import Json, JsonObject, Policy, ToolClass
 from runner.paths import Want
 
@@ -75,7 +76,7 @@ class Tool:
     """Declared metadata of a tool (R87). The defaults are the worst case (R89)."""
 
     name: str
-    description: str  #: what the model is told of a brokered tool
+    description: str
     arguments: tuple[Argument, ...] | None  #: None: not known, any object
     tool_class: ToolClass = ToolClass.UNKNOWN
     reversible: bool = False
@@ -90,6 +91,11 @@ class Tool:
     def confined_read(self) -> bool:
         """Whether a strict run may run it unasked, its paths proven (C2)."""
         return self.tool_class is ToolClass.READ and self.reversible and not self.egress
+
+    @property
+    def told(self) -> str:
+        """What the model is told of it where the supervisor offers it: what it does, and the standing rule (R11)."""
+        return f"{self.description} {TOOL_RULE}" if self.place is Place.BROKER else self.description
 
     def metadata(self) -> JsonObject:
         """What is declared of it, as people and programs are shown it (R87)."""

@@ -179,4 +179,4 @@ def _brokered() -> list[str]:
 
 def _offered(name: str) -> Digest:
     tool = TOOLS[name]
-    return definition({"name": model_name(name), "description": tool.description, "input_schema": tool.json_schema()})
+    return definition({"name": model_name(name), "description": tool.told, "input_schema": tool.json_schema()})

@@ -196,7 +196,7 @@ def test_what_a_definition_digest_and_a_call_key_are_of(name: str) -> None:
     tool = TOOLS[name]
 
     assert definition_digest(tool) == digest_json(
-        "runner.tool.v1", {"name": name, "description": tool.description, "schema": tool.json_schema()}
+        "runner.tool.v1", {"name": name, "description": tool.told, "schema": tool.json_schema()}
     )
     assert call_key(name, {"x": "./y"}) == digest_json("runner.call-key.v1", {"tool": name, "input": {"x": "./y"}})
 

@@ -23,7 +23,7 @@ def test_our_own_tools_have_the_catalogues_definition_and_the_clis_have_the_reco
     found = known(an_image(json.dumps({"Read": ["sha256:a", "sha256:b"]})))
     write = {
         "name": "mcp__runner__Write",
-        "description": TOOLS["Write"].description,
+        "description": TOOLS["Write"].told,
         "input_schema": TOOLS["Write"].json_schema(),
     }
     assert found["Read"] == {"sha256:a", "sha256:b"}
