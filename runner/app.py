@@ -141,6 +141,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     model_kind=settings.model_kind,
                     state_dir=str(settings.state_dir),
                     per_hour=settings.ingress.per_hour,
+                    share_seconds=settings.ingress.share_seconds,
                 )
             )
             await furnish(store, settings.state_dir, public_url=settings.ingress.public_url, now=clock())
@@ -169,7 +170,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
             stack.push_async_callback(control.stop)
             await dispatch.start()
             clockwork = Clockwork(
-                store=store, engine=engine, effects=effects, clock=clock, enqueue=lanes.enqueue, also=(replies.expire,)
+                store=store, engine=engine, effects=effects, clock=clock, enqueue=lanes.enqueue, also=service.due
             )
             for part in (
                 pool,
@@ -179,7 +180,11 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                 Sweep(around=around, pool=pool, former=former),
             ):
                 stack.push_async_callback(part.start())
-            stack.push_async_callback(await open_ingress(settings.ingress, service.reception, clock=clock, tally=service.tally))
+            stack.push_async_callback(
+                await open_ingress(
+                    settings.ingress, service.reception, handing=service.handing, clock=clock, tally=service.tally
+                )
+            )
             ready()
             await until_signalled()
 
@@ -235,11 +240,11 @@ async def show_image(settings: Settings) -> ImageInfo | None:
 async def examine(settings: Settings) -> tuple[Check, ...]:
     """Look at every prerequisite and live condition of a supervisor with these settings."""
     status = await asyncio.to_thread(_status, settings)
+    outward = await asyncio.to_thread(outward_checks, settings.ingress, status)
     async with Engine(host=settings.docker_host, deadline=ASK_PATIENCE) as engine:
         return (*health.examine(await gather(settings, engine, owner=owner_label(settings.state_dir), status=status)), *outward)
 
 
-    outward = await asyncio.to_thread(outward_checks, settings.ingress, status)
 def _status(settings: Settings) -> JsonObject | None:
     """What the supervisor that runs says of itself."""
     try:

@@ -1,4 +1,4 @@
-"""The state machines of a capture, a run, an approval, an effect and a reply, as tables.
+"""The state machines of a capture, a run, an approval, an effect, a reply and a share, as tables.
 
 Everything that affects transitions lives here. This file does not know who moves a state or why; `store` applies it by
 compare-and-set and a database trigger generated from the same tables aborts every other change (invariant 9).
@@ -116,6 +116,23 @@ class ReplyEvent(Enum):
     EXPIRE = "expire"
 
 
+class ShareState(Enum):
+    """Files that the owner hands to a contact."""
+
+    OFFERED = "offered"  #: its contact can fetch it
+    FETCHED = "fetched"  #: some of it has left; its contact can fetch it again until its time is up
+    WITHDRAWN = "withdrawn"
+    EXPIRED = "expired"
+
+
+class ShareEvent(Enum):
+    """What can happen to a share."""
+
+    FETCH = "fetch"
+    WITHDRAW = "withdraw"
+    EXPIRE = "expire"
+
+
 class NoticeState(Enum):
     """One notice on its way to one channel."""
 
@@ -204,6 +221,15 @@ REPLY: Mapping[tuple[ReplyState, ReplyEvent], ReplyState] = {
     (ReplyState.APPROVED, ReplyEvent.RELEASE): ReplyState.RELEASED,
 }
 
+#: (state, event) → state. At either end its bytes are gone from here; what was fetched is with its contact.
+SHARE: Mapping[tuple[ShareState, ShareEvent], ShareState] = {
+    (ShareState.OFFERED, ShareEvent.FETCH): ShareState.FETCHED,
+    (ShareState.OFFERED, ShareEvent.WITHDRAW): ShareState.WITHDRAWN,
+    (ShareState.OFFERED, ShareEvent.EXPIRE): ShareState.EXPIRED,
+    (ShareState.FETCHED, ShareEvent.WITHDRAW): ShareState.WITHDRAWN,
+    (ShareState.FETCHED, ShareEvent.EXPIRE): ShareState.EXPIRED,
+}
+
 #: (state, event) → state. A failed try leaves a notice waiting, for later.
 NOTICE: Mapping[tuple[NoticeState, NoticeEvent], NoticeState] = {
     (NoticeState.WAITING, NoticeEvent.DELIVER): NoticeState.DELIVERED,
@@ -212,6 +238,7 @@ NOTICE: Mapping[tuple[NoticeState, NoticeEvent], NoticeState] = {
 }
 
 REPLY_ENDS = frozenset({ReplyState.RELEASED, ReplyState.DENIED, ReplyState.EXPIRED})
+SHARE_ENDS = frozenset({ShareState.WITHDRAWN, ShareState.EXPIRED})
 CAPTURE_ENDS = frozenset({_C.DELIVERED, _C.CLOSED})
 RUN_ENDS = frozenset({_R.REPLIED, _R.FAILED, _R.CANCELLED, _R.LOST})
 #: States in which an approval has an outcome that its agent can be told.

@@ -20,6 +20,7 @@ CaptureId = NewType("CaptureId", str)
 ApprovalId = NewType("ApprovalId", str)
 GrantId = NewType("GrantId", str)
 ReplyId = NewType("ReplyId", str)
+ShareId = NewType("ShareId", str)
 CallId = NewType("CallId", str)
 Digest = NewType("Digest", str)  #: "sha256:" and 64 hex digits
 
@@ -276,8 +277,8 @@ class Capture:
     labels: tuple[str, ...] = ()
     text: str = ""
     images: tuple[Image, ...] = ()
-    truncated: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     strict: bool = False  #: its run is to be strict whatever the profile says; nobody can ask for the contrary (R33)
+    truncated: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,6 +61,7 @@ class Ingress(BaseModel):
     public_url: Annotated[str, Field(pattern=r"^https?://[a-z0-9.:\[\]-]{1,260}$")] | None = None  #: as senders write it
     behind_proxy: bool = False  #: a proxy in front speaks TLS
     per_hour: Annotated[int, Field(ge=1, le=100_000)] = 20  #: captures of one contact
+    share_seconds: Annotated[float, Field(gt=0, le=90 * 86_400)] = 7 * 86_400.0  #: for which a share can be fetched
 
     @model_validator(mode="after")
     def _safe(self) -> Self:

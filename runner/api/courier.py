@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 from urllib.parse import urlencode
 
 import httpx2
@@ -37,6 +37,7 @@ _URL = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,260}")
 _CAPTURE = re.compile(r"c_[0-9a-z]{16}")
 
 Say = Callable[[str], None]
+Answer = TypeVar("Answer")
 
 
 class Courier:
@@ -100,7 +101,22 @@ class Courier:
         if not _CAPTURE.fullmatch(capture):
             raise UsageError(f"cannot ask about {capture!r}: give the whole id", resolution="runner send printed it")
         path = f"/v1/captures/{capture}" + (f"?wait={wait}" if wait else "")
+        return self.read(path)
+
+    def read(self, path: str) -> JsonObject:
+        """What the other side answers there."""
         return self._patiently(lambda: self._ask("GET", path, {}, None))
+
+    def read_bytes(self, path: str) -> bytes:
+        """The bytes that the other side answers there, as they are."""
+
+        def ask() -> bytes:
+            content, status = self._answer("GET", path, {}, None)
+            if status != 200:
+                _read(content, status=status)
+            return content
+
+        return self._patiently(ask)
 
     def _deliver(self, body: bytes, sent: Sent, digest: bytes) -> JsonObject:
         if len(body) > ASK_ABOVE:
@@ -118,7 +134,7 @@ class Courier:
         }
         return self._ask("POST", "/v1/captures", headers, body)
 
-    def _patiently(self, ask: Callable[[], JsonObject]) -> JsonObject:
+    def _patiently(self, ask: Callable[[], Answer]) -> Answer:
         """Try again what may pass by itself, ever more slowly."""
         pause = _FIRST
         for left in range(TRIES - 1, -1, -1):
@@ -139,14 +155,17 @@ class Courier:
         raise AssertionError("unreachable")  # pragma: no cover
 
     def _ask(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> JsonObject:  # noqa: PLR0917
+        content, status = self._answer(method, path, headers, body)
+        return _read(content, status=status)
+
+    def _answer(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> tuple[bytes, int]:  # noqa: PLR0917
         url = f"{self._to}{path}"
         signed = signing.sign(method, url, headers, key=self._key, nonce=os.urandom(16).hex(), now=time.time())
         try:
             with self._http.stream(method, url, headers=signed, content=body) as answer:
-                content = _bounded(answer)
+                return _bounded(answer), answer.status_code
         except httpx2.TransportError as error:
             raise self._unreachable(error) from None
-        return _read(content, status=answer.status_code)
 
     def _unreachable(self, error: Exception) -> SupervisorUnavailableError:
         text = str(error) or type(error).__name__

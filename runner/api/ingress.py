@@ -1,4 +1,4 @@
-"""The routes of the network's door: send a capture, ask whether one may come, ask what became of one. Nothing else exists.
+"""The routes of the network's door: send a capture, ask whether one may come, ask what became of one, fetch what was shared.
 
 Owns the order of looking once the sender is known: may it come, does it fit, then its bytes, their digest, their form.
 """
@@ -21,6 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route as Mounted
 
 from runner.api.ingress_gate import Gate, asked_about, delivery_of
+from runner.api.ingress_shares import ShareDoor
 from runner.captures import parse
 from runner.captures.delivery import Delivery
 from runner.captures.refusals import REFUSALS, STRANGER, refused
@@ -32,7 +33,7 @@ from runner.render import json_document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.api.ingress_service import Reception
+    from runner.api.ingress_service import Handing, Reception
 
 _log = logging.getLogger(__name__)
 #: Bytes of captures that may be in memory at once, and captures that may be parsed at once.
@@ -76,6 +77,11 @@ class Ingress:
             exception_handlers={HTTPException: self._nowhere, Exception: self._bug},
         )
         self.application.router.redirect_slashes = False  # a place that there is not is not pointed at either
+
+    def hand_over(self, handing: Handing) -> None:
+        """Let contacts fetch what was shared with them, too."""
+        door = ShareDoor(handing, gate=self._gate, keys=self._reception.keys)
+        self.application.router.routes.extend(door.routes(self._told))
 
     async def _send(self, request: Request) -> Response:
         caller = self._gate.caller(request, await self._reception.keys())

@@ -24,7 +24,7 @@ from runner.render import json_document
 from runner.setting_tables import Ingress as Table
 
 if TYPE_CHECKING:
-    from runner.api.ingress_service import Reception
+    from runner.api.ingress_service import Handing, Reception
 
 CONNECTIONS, PER_ADDRESS = 192, 32
 HEAD_BYTES = 16 * 1024
@@ -168,7 +168,7 @@ class IngressServer:
 
 
 async def open_ingress(
-    table: Table, reception: Reception, *, clock: Callable[[], float], tally: Tally
+    table: Table, reception: Reception, *, handing: Handing, clock: Callable[[], float], tally: Tally
 ) -> Callable[[], Awaitable[None]]:
     """Listen where the settings say, if they say anywhere; the answer stops it.
 
@@ -178,6 +178,7 @@ async def open_ingress(
     if table.bind is None:
         return _nothing
     ingress = Ingress(reception, gate=Gate(table.origin, clock=clock), tally=tally)
+    ingress.hand_over(handing)
     server = IngressServer(table, ingress)
     await server.start()
     tally.address = table.origin

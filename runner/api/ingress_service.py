@@ -27,3 +27,21 @@ class Reception(Protocol):
     async def state(self, fingerprint: str, nonce: str, expires: float, ref: str, *, seconds: float) -> JsonObject:  # noqa: PLR0917
         """What its own sender may know of a capture: `{"capture", "state", "reply"}`."""
         ...
+
+
+class Handing(Protocol):
+    """Hands files to the contact they were shared with. The first three arguments are of the verified request."""
+
+    async def offered(self, fingerprint: str, nonce: str, expires: float) -> JsonObject:
+        """What this key can fetch: `{"shares": [{"share", "note", "expires", "files": [{"n", "name", "size", "digest"}]}]}`."""
+        ...
+
+    async def described(self, fingerprint: str, nonce: str, expires: float, ref: str) -> JsonObject:  # noqa: PLR0917
+        """One of these."""
+        ...
+
+    async def piece(  # noqa: PLR0913, PLR0917 - one request, whole
+        self, fingerprint: str, nonce: str, expires: float, ref: str, n: int, part: int
+    ) -> bytes:
+        """A piece of one of its files."""
+        ...

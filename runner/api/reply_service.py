@@ -1,4 +1,4 @@
-"""What the API needs of the supervisor about what leaves towards contacts: replies that wait for review, shared files."""
+"""What the API needs of the supervisor about replies that wait for review."""
 
 from __future__ import annotations
 
@@ -25,20 +25,4 @@ class Replies(Protocol):
 
     async def deny(self, ref: str, *, reason: str | None, who: Approver) -> JsonObject:
         """Keep it back; its sender hears that the capture is closed."""
-        ...
-
-
-class Shares(Protocol):
-    """Files of agents' directories that the owner hands to contacts."""
-
-    async def plan(self, paths: list[str], petname: str) -> JsonObject:
-        """What would be shared: `{"to", "files": [{"path", "agent", "name", "size", "digest", "warnings"}]}`."""
-        ...
-
-    async def share(self, files: list[tuple[str, str]], petname: str, *, who: Approver) -> JsonObject:
-        """Share these (path, digest), or none of them: `{"to", "shares": [{"id", "name", "size", "digest"}]}`."""
-        ...
-
-    async def listed(self) -> list[JsonObject]:
-        """What was shared, newest first."""
         ...

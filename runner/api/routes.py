@@ -18,6 +18,7 @@ from runner.api.record_routes import RECORD_ROUTES
 from runner.api.reply_routes import REPLY_ROUTES
 from runner.api.route import INPUT, MAX_INPUT, SMALL, Route
 from runner.api.service import Service
+from runner.api.share_routes import SHARE_ROUTES
 from runner.api.spending_routes import SPENDING_ROUTES
 from runner.api.thread_routes import THREAD_ROUTES
 from runner.api.witness_routes import WITNESS_ROUTES
@@ -180,6 +181,7 @@ ROUTES: tuple[Route, ...] = (
     *CONTACT_ROUTES,
     *RECORD_ROUTES,
     *REPLY_ROUTES,
+    *SHARE_ROUTES,
     *SPENDING_ROUTES,
     *THREAD_ROUTES,
     *WITNESS_ROUTES,

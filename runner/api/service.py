@@ -13,6 +13,7 @@ from runner.api.forward_service import Forwarding
 from runner.api.grant_service import Grants
 from runner.api.record_service import Notices, Statistics
 from runner.api.reply_service import Replies
+from runner.api.share_service import Shares
 from runner.api.spending_service import Spending
 from runner.api.thread_service import Threads
 from runner.api.witness_service import Witness
@@ -175,6 +176,11 @@ class Service(Protocol):
         ...
 
     @property
+    def shares(self) -> Shares:
+        """Files handed to contacts."""
+        ...
+
+    @property
     def threads(self) -> Threads:
         """Conversations that the owner continues."""
         ...
@@ -244,5 +250,5 @@ class Service(Protocol):
         ...
 
     async def find(self, ref: str) -> JsonObject:
-        """What an id of any kind names: `{"kind": "approval" | "run" | "capture" | "reply" | "grant", "id", …}`."""
+        """What an id of any kind names: `{"kind": "approval" | "run" | "capture" | "reply" | "grant" | "share", "id", …}`."""
         ...

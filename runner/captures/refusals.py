@@ -39,6 +39,8 @@ REFUSALS: dict[str, Refusal] = {
     "conflict": Refusal(409, 2, "another capture was sent under the same key for it", "send it anew"),
     "busy": Refusal(503, 9, "the other side has its hands full", "send it later", again=True),
     "not_found": Refusal(404, 3, "there is no such capture of this key", "runner send printed its id"),
+    "no_share": Refusal(404, 3, "there is no such share for this key", "runner get --to URL lists what there is"),
+    "gone": Refusal(410, 5, "it was taken back, or its time was up", "ask its owner to share it again"),
 }
 
 

@@ -91,9 +91,14 @@ def traces(text: str, *, nonces: Collection[str] = (), ids: Collection[str] = ()
         said.append("it holds what looks like a secret")
     if has_more_links(text):
         said.append(f"it holds more than {MOST_LINKS} links, and a review names the first {MOST_LINKS} of them only")
-    if hidden := sum(1 for char in text if not char.isprintable() and char not in "\n\t\r"):
+    if hidden := unseen(text):
         said.append(f"it holds {hidden} character{'' if hidden == 1 else 's'} that a screen would hide or act on")
     return tuple(said)
+
+
+def unseen(text: str) -> int:
+    """How many characters of `text` a screen would hide or act on."""
+    return 0 if text.isprintable() else sum(1 for char in text if not char.isprintable() and char not in "\n\t\r")
 
 
 def host_of(target: str) -> str:

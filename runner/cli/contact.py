@@ -124,7 +124,7 @@ def verify(
 
 
 def block(petname: _Petname, *, json: JsonFlag = False) -> None:
-    """Take nothing more from a contact, at once; its queued runs are cancelled, what runs goes on."""
+    """Take nothing more from a contact and hand nothing over, at once; its queued runs are cancelled, what runs goes on."""
     _do(petname, "block", {}, json=json, said="blocked")
 
 
@@ -134,7 +134,7 @@ def unblock(petname: _Petname, *, json: JsonFlag = False) -> None:
 
 
 def remove(petname: _Petname, *, json: JsonFlag = False) -> None:
-    """Forget a contact, at once: its runs end, what of it waits is closed, its key is a stranger's."""
+    """Forget a contact, at once: its runs end, what of it waits is closed, its shares end, its key is a stranger's."""
     _do(petname, "remove", {}, json=json, said="removed")
 
 
@@ -156,6 +156,7 @@ def _show(screen: Screen, found: JsonObject, *, said: str = "") -> None:
         ("waiting", "waiting"),
         ("cancelled", "ended"),
         ("closed", "closed"),
+        ("withdrawn", "withdrawn"),
     ):
         shown = ", ".join(texts_at(found, key)) or (text_at(found, key) if key == "key" else "")
         if shown:

@@ -196,18 +196,24 @@ def said_yes(
         ref: What goes on waiting without a yes.
         seen: Called when the last part is on the screen.
     """
+    if confirmed(screen, parts, asked=asked, seen=seen):
+        return True
+    screen.progress(f"nothing was decided; {ref} still waits")
+    return False
+
+
+def confirmed(screen: Screen, parts: Sequence[Sequence[str]], *, asked: str, seen: Callable[[], object] = lambda: None) -> bool:
+    """Whether a person saw every part and said yes behind the last one."""
     for number, part in enumerate(parts, 1):
         screen.part(part)
-        if number == len(parts):
-            seen()
-            screen.ask(Styled(asked, "bold"), " [y/N]")
-            if typed() in {"y", "yes"}:
-                return True
-        else:
+        if number < len(parts):
             screen.ask(f"part {number}/{len(parts)}; Enter shows the next, q leaves it undecided:")
             if typed() != "":
-                break
-    screen.progress(f"nothing was decided; {ref} still waits")
+                return False
+            continue
+        seen()
+        screen.ask(Styled(asked, "bold"), " [y/N]")
+        return typed() in {"y", "yes"}
     return False
 
 

@@ -12,6 +12,7 @@ from runner.api.courier import Courier
 from runner.api.outbox import Outbox
 from runner.captures import keyfile, parse
 from runner.cli.contact import default_key
+from runner.cli.fetching import PREFIX, fetch_shares
 from runner.cli.shared import CAPTURES, JsonFlag
 from runner.errors import UsageError
 from runner.model import JsonObject
@@ -30,31 +31,52 @@ def register(app: typer.Typer) -> None:
 
 
 def get(  # noqa: PLR0913 - each is a flag of the contract
-    capture: Annotated[str, typer.Argument(metavar="CAPTURE", help="The whole id that runner send printed.")],
+    capture: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="The whole id of a capture or a share; none: what is shared with you.")
+    ] = None,
     *,
     to: Annotated[str | None, typer.Option(metavar="URL", help="Where it was sent; by default where its receipt says.")] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="The key it was sent with.", show_default=False)] = None,
     ca: Annotated[Path | None, typer.Option(metavar="FILE", help="A certificate to trust, PEM.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where a share's files go; nothing there is written over.")
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until there is an answer.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Ask what became of a capture you sent: received, answered or closed, and the reply once it is released."""
+    """Ask what became of a capture you sent: received, answered or closed, and the reply once it is released.
+
+    With the id of a share: fetch files that were shared with you, into a folder. Without any id: list what there is.
+    """
     screen = Screen(json=json)
-    receipt = Outbox(load_settings().state_dir).receipt(capture)
+    shared = capture is None or capture.startswith(PREFIX)
+    if out is not None and (capture is None or not shared):
+        raise UsageError("cannot use --out: only a share has files", resolution="runner get SHARE --to URL --out DIR")
+    receipt = None if capture is None or shared else Outbox(load_settings().state_dir).receipt(capture)
     where = to or (receipt.to if receipt else None)
     if where is None:
         raise UsageError(
-            f"cannot ask about {capture}: this machine has no receipt of it", resolution="--to URL says where it was sent"
+            f"cannot ask about {capture or 'shares'}: this machine has no receipt of it",
+            resolution="--to URL says where to ask",
         )
     secret = keyfile.read(key or (Path(receipt.key_file) if receipt else default_key()))
-    began = time.monotonic()
     with Courier(where, secret, ca=ca, say=screen.progress) as courier:
-        found = courier.state(capture)
-        while wait and found.get("state") == "received":
-            screen.beat(Styled(f"{time.monotonic() - began:5.0f} s", "dim"), "  received; no answer yet")
-            found = courier.state(capture, wait=_WAIT)
-    screen.calm()
+        if capture is None or shared:
+            fetch_shares(screen, courier, capture, out=out)
+            return
+        found = _state(screen, courier, capture, wait=wait)
     _show(screen, found)
+
+
+def _state(screen: Screen, courier: Courier, capture: str, *, wait: bool) -> JsonObject:
+    """What became of a capture, at once or as soon as there is an answer."""
+    began = time.monotonic()
+    found = courier.state(capture)
+    while wait and found.get("state") == "received":
+        screen.beat(Styled(f"{time.monotonic() - began:5.0f} s", "dim"), "  received; no answer yet")
+        found = courier.state(capture, wait=_WAIT)
+    screen.calm()
+    return found
 
 
 def _show(screen: Screen, found: JsonObject) -> None:

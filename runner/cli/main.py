@@ -38,6 +38,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "waiting": ("captures", "accept", "start", "dismiss"),
     "forward": ("forward",),
     "threads": ("threads",),
+    "share": ("share", "shares"),
     "contact": ("contact",),
     "runs": ("runs", "run", "stop"),
     "watch": ("watch",),

@@ -18,6 +18,7 @@ from runner.model import JsonObject
 from runner.render import Screen, Styled, show_approvals, show_card, show_fields, show_run, what_was_hidden
 from runner.render.grants import show_grant
 from runner.render.replies import show_reply
+from runner.render.shares import show_share
 from runner.render.values import objects_at, text_at
 
 
@@ -70,18 +71,18 @@ def show(
     edit: EditFile = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show an approval, a run, a capture, a reply or a grant, whole.
+    """Show an approval, a run, a capture, a reply, a grant or a share, whole.
 
     With --edit: the approval as it would be with that input in place of the proposed one; nothing is changed.
     """
     screen = Screen(json=json)
     with connect() as client:
-        reached = reach(client, ref, "approval", "run", "capture", "grant", "reply")
+        reached = reach(client, ref, "approval", "run", "capture", "grant", "reply", "share")
         if (raw or edit is not None) and reached.kind != "approval":
             raise UsageError(f"cannot show the input of {ref}: only an approval has one", resolution=f"runner show {ref}")
         if edit is not None:
             found = planned(client, reached.id, read_edit(edit))
-        elif reached.kind in {"capture", "grant", "reply"}:
+        elif reached.kind in {"capture", "grant", "reply", "share"}:
             found = client.record("find", reached.id)
         else:
             found = client.record(f"{reached.kind}s", reached.id)
@@ -106,6 +107,8 @@ def _draw(screen: Screen, reached: Reached, found: JsonObject) -> None:
             show_reply(screen, found, now=now())
         case "grant":
             show_grant(screen, found, now=now())
+        case "share":
+            show_share(screen, found, now=now())
         case _:
             screen.say(Styled("capture ", "bold"), Styled(reached.id, "bold cyan"))
             screen.lines(show_fields(found, width=screen.width))

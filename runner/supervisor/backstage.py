@@ -43,3 +43,4 @@ class Backstage:
     model_kind: str
     state_dir: str
     per_hour: int = 20  #: captures of one contact
+    share_seconds: float = 7 * 86_400.0  #: for which a share can be fetched

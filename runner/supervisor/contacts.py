@@ -24,6 +24,7 @@ from runner.supervisor.live import Live
 from runner.supervisor.parsing import parsed
 from runner.supervisor.pictures import Pictures
 from runner.supervisor.progress import Clock
+from runner.supervisor.shares import withdraw_all
 from runner.supervisor.views import sender_name
 
 _KINDS = {"person": SenderKind.CONTACT, "agent": SenderKind.AGENT}
@@ -140,7 +141,8 @@ class Contacts:
                 captures.move(conn, line.id, CaptureEvent.DISMISS, now=self.clock(), by=who)
                 closed.append(line.id)
         stopped = self._cancel(conn, row, set(RunState) - RUN_ENDS, f"{petname} was removed", who)
-        return {**contact_view(row), "cancelled": [*stopped], "closed": closed}, stopped
+        taken = withdraw_all(conn, row, now=self.clock(), by=who)
+        return {**contact_view(row), "cancelled": [*stopped], "closed": closed, "withdrawn": taken}, stopped
 
     def _cancel(  # noqa: PLR0917 - for one transaction
         self, conn: Connection, row: ContactRow, states: set[RunState], reason: str, who: Approver

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-from runner.model import ApprovalId, CallId, CaptureId, GrantId, ReplyId, RunId, make_id
+from runner.model import ApprovalId, CallId, CaptureId, GrantId, ReplyId, RunId, ShareId, make_id
 
 
 class Ids:
@@ -37,6 +37,10 @@ class Ids:
     def reply(self) -> ReplyId:
         """A reply's id."""
         return ReplyId(make_id("p", self._entropy(10)))
+
+    def share(self) -> ShareId:
+        """A share's id."""
+        return ShareId(make_id("s", self._entropy(10)))
 
     def wire(self) -> str:
         """A tool use's id where the model's own came before; it tells nothing."""

@@ -9,20 +9,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple, Protocol
 
 from runner.captures.delivery import Delivery
-from runner.captures.refusals import STRANGER, refused
+from runner.captures.refusals import refused
 from runner.errors import CaptureError, NotFoundError, PausedError, SandboxError
 from runner.fence import FenceError
 from runner.model import Capture, CaptureId, JsonObject, Sender, SenderKind
-from runner.store import CaptureRow, Connection, RunRow, Store, arrivals, captures, contacts, keep, pausing, profiles, runs
+from runner.store import CaptureRow, Connection, RunRow, Store, arrivals, captures, contacts, pausing, profiles, runs
 from runner.store.arrivals import Arrival
 from runner.store.contacts import ContactRow
+from runner.supervisor import callers
 from runner.supervisor.changes import Changes
 from runner.supervisor.decodes import Attempts
-from runner.supervisor.intake import Intake, admits, parsed
+from runner.supervisor.intake import Intake, admits
+from runner.supervisor.parsing import parsed
 from runner.supervisor.pictures import Pictures
 from runner.supervisor.progress import Clock
 
@@ -163,17 +164,10 @@ class Reception:
         return {"capture": row.id, "state": released.state, "reply": released.reply}
 
     def _contact(self, conn: Connection, fingerprint: str) -> ContactRow:
-        """Whoever was blocked or removed a moment ago is a stranger."""
-        found = contacts.of_key(conn, fingerprint)
-        if found is None or found.blocked is not None:
-            raise refused(STRANGER)
-        return found
+        return callers.contact(conn, fingerprint)
 
     def _once(self, conn: Connection, fingerprint: str, nonce: str, expires: float) -> None:  # noqa: PLR0917
-        if not arrivals.claim_nonce(conn, fingerprint, nonce, expires=expires, now=self.clock()):
-            raise refused("replayed")
-        # A refusal undoes its transaction, and must not let the same request be tried again.
-        keep(conn, partial(arrivals.claim_nonce, fingerprint=fingerprint, nonce=nonce, expires=expires, now=self.clock()))
+        callers.once(conn, callers.Request(fingerprint, nonce, expires), now=self.clock())
 
     def _known(self, conn: Connection, delivery: Delivery) -> JsonObject | None:
         before = arrivals.find(conn, delivery.fingerprint, delivery.key)

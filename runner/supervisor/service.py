@@ -13,7 +13,7 @@ from importlib.metadata import version
 from runner import approvals
 from runner.approvals import Approver
 from runner.captures.tally import Tally
-from runner.errors import NotFoundError, RunnerError, UsageError
+from runner.errors import RunnerError, UsageError
 from runner.lifecycle import RUN_ENDS, ApprovalState
 from runner.model import OWNER, Attempt, Capture, Digest, JsonObject, Profile, RunId, Sender
 from runner.notify.worker import Notifier
@@ -26,13 +26,16 @@ from runner.supervisor.backstage import Backstage
 from runner.supervisor.contacts import Contacts
 from runner.supervisor.conversations import Threads
 from runner.supervisor.endings import End, Ending
+from runner.supervisor.finding import Look, found
 from runner.supervisor.forwarding import Forwarding
 from runner.supervisor.grants import Grants
+from runner.supervisor.handing import Handing
 from runner.supervisor.intake import Intake
 from runner.supervisor.lanes import Captures
 from runner.supervisor.progress import retry
 from runner.supervisor.queue import Queue
 from runner.supervisor.reception import Reception
+from runner.supervisor.shares import Shares
 from runner.supervisor.spending import Spending
 from runner.supervisor.statistics import Statistics
 from runner.supervisor.switch import Switch, pause_view
@@ -73,6 +76,9 @@ class SupervisorService:
             pictures=on.pictures,
         )
         self.replies, self.statistics = on.replies, Statistics(store=on.store)
+        self.shares = Shares(store=on.store, changes=on.changes, clock=on.clock, ids=on.ids, seconds=on.share_seconds)
+        self.handing = Handing(store=on.store, clock=on.clock)
+        self.due = (on.replies.expire, self.shares.expire)  # what ends by the clock alone
         self.forwarding = Forwarding(store=on.store, intake=intake, changes=on.changes)
         self.threads = Threads(store=on.store, intake=intake, changes=on.changes, pictures=on.pictures)
         self._began = time.monotonic()
@@ -274,19 +280,10 @@ class SupervisorService:
 
     async def find(self, ref: str) -> JsonObject:
         """What an id of any kind names."""
-        match ref[:2]:
-            case "a_":
-                return {"kind": "approval", **await self.approval(ref)}
-            case "g_":
-                return {"kind": "grant", **await self.grants.grant(ref)}
-            case "r_":
-                return {"kind": "run", **await self.run(ref)}
-            case "p_":
-                return {"kind": "reply", **await self.replies.shown(ref)}
-            case "c_":
-                return {"kind": "capture", **await self._on.store.query(queries.whole_capture, ref)}
-            case _:
-                raise NotFoundError(f"cannot find {ref}: ids start with a_, r_, c_, p_ or g_")
+        looks: dict[str, Look] = {"approval": self.approval, "run": self.run, "grant": self.grants.grant}
+        looks |= {"reply": self.replies.shown, "share": self.shares.shown}
+        looks["capture"] = lambda one: self._on.store.query(queries.whole_capture, one)
+        return await found(ref, looks)
 
     async def _wait(self, look: Callable[[], Awaitable[JsonObject | None]], seconds: float) -> JsonObject | None:
         return await self._on.changes.until(look, seconds=min(max(seconds, 0.0), MAX_WAIT))

@@ -30,11 +30,13 @@ from runner.store import CaptureRow, Connection, RunRow, Store, profiles
 from runner.supervisor.changes import Changes
 from runner.supervisor.contacts import Contacts
 from runner.supervisor.endings import Endings
+from runner.supervisor.handing import Handing
 from runner.supervisor.ids import Ids
 from runner.supervisor.intake import Intake
 from runner.supervisor.lanes import Captures
 from runner.supervisor.live import Live
 from runner.supervisor.reception import Reception, Released, ReplyGate
+from runner.supervisor.shares import Shares
 from tests.helpers.builders import a_profile
 from tests.helpers.stored import ANNA, NOW, opened
 
@@ -72,6 +74,7 @@ class Door:
     store: Store
     now: float = NOW
     per_hour: int = 20
+    share_seconds: float = 7 * 86400.0
     gate: ReplyGate = field(default_factory=NothingReleased)
     queued: list[Attempt] = field(default_factory=list)
     origin: str = ""
@@ -102,6 +105,10 @@ class Door:
             changed=self.reception.forget,
             pictures=AsTheyCame(),
         )
+        self.shares = Shares(
+            store=self.store, changes=self.changes, clock=lambda: self.now, ids=Ids(os.urandom), seconds=self.share_seconds
+        )
+        self.handing = Handing(store=self.store, clock=lambda: self.now)
         self.tally = Tally(lambda: self.now)
 
     async def rest(self, seconds: float) -> None:
@@ -187,6 +194,7 @@ def listening(door: Door, **table_changes: Any) -> Iterator[str]:
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     ingress = Ingress(door.reception, gate=Gate(table.origin, clock=lambda: door.now), tally=door.tally, rest=door.rest)
+    ingress.hand_over(door.handing)
     server = IngressServer(table, ingress)
     try:
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(timeout=20)

@@ -16,6 +16,7 @@ from pathlib import Path
 from runner.api.admission import Admission
 from runner.api.credential import Credentials
 from runner.api.server import ControlServer
+from runner.api.share_service import Shares
 from runner.approvals import Approver
 from runner.errors import AlreadyDecidedError, DigestMismatchError, NotFoundError
 from runner.model import Capture, Json, JsonObject, Profile, Sender
@@ -25,6 +26,7 @@ from tests.helpers.fake_grants import GRANT, FakeGrants
 from tests.helpers.fake_queue import FakeQueue
 from tests.helpers.fake_record import FakeNotices, FakeStatistics
 from tests.helpers.fake_replies import REPLY, FakeForwarding, FakeReplies
+from tests.helpers.fake_shares import SHARE, FakeShares
 from tests.helpers.fake_spending import FakeSpending
 from tests.helpers.fake_switch import FakeSwitch
 from tests.helpers.fake_threads import FakeThreads
@@ -153,6 +155,7 @@ class FakeService:
         self.contacts = FakeContacts(self.asked)
         self.captures = FakeCaptures(self.asked)
         self.replies = FakeReplies(self.asked)
+        self.shares: Shares = FakeShares(self.asked)
         self.threads = FakeThreads(self.asked)
         self.forwarding = FakeForwarding(self.asked)
         self.grants = FakeGrants(self.asked)
@@ -272,7 +275,8 @@ class FakeService:
 
     async def find(self, ref: str) -> JsonObject:
         """By prefix of at least six characters."""
-        for kind, id in (("approval", APPROVAL), ("run", RUN), ("capture", CAPTURE), ("grant", GRANT), ("reply", REPLY)):
+        known = {"approval": APPROVAL, "run": RUN, "capture": CAPTURE, "grant": GRANT, "reply": REPLY, "share": SHARE}
+        for kind, id in known.items():
             if len(ref) >= 6 and id.startswith(ref):
                 return {"kind": kind, "id": id, **(self.grants.row if kind == "grant" else {})}
         raise NotFoundError(f"cannot find {ref}: no such id")

@@ -48,6 +48,8 @@ RELEASES_NOTHING = {
         "replies/{ref}/shown",
         "batch/deny",
         "profiles/{ref}/retire",
+        "shares/plan",
+        "shares/{ref}/withdraw",
         "pause",
     )
 }
