@@ -29,7 +29,7 @@ from runner.sandbox.host import EngineInfo, parse_info
 from runner.sandbox.looking import look
 from runner.sandbox.outside import Outside
 from runner.sandbox.sentry import Sentry
-from runner.sandbox.spec import SandboxSpec
+from runner.sandbox.spec import Confined
 
 __all__ = ["Attached", "Client", "Engine", "EngineInfo", "ImageInfo"]
 
@@ -173,7 +173,7 @@ class Engine:
             "look at the container", lambda client: _absent_as_none(lambda: client.inspect_container(container))
         )
 
-    async def look(self, pid: int, spec: SandboxSpec) -> Outside | Sentry:
+    async def look(self, pid: int, spec: Confined) -> Outside | Sentry:
         """A container's first process as this host sees it; see `looking`."""
         return await asyncio.to_thread(look, pid, spec)
 
@@ -253,8 +253,11 @@ class _TidyClient(Client):
     def __init__(self, *, base_url: str, version: str, timeout: int) -> None:
         try:
             super().__init__(base_url=base_url, version=version, timeout=timeout)
-        except BaseException:
+        except BaseException as error:
             self.close()
+            # An engine that refuses or stays silent here does so as at any other question; the client calls either no engine.
+            if isinstance(error.__cause__, (docker.errors.APIError, requests.exceptions.Timeout)):
+                raise error.__cause__ from None
             raise
 
 

@@ -36,7 +36,7 @@ class OwnEngine:
         self._folder = folder
         self._remapped = remapped
         (folder / "daemon.json").write_text(json.dumps(settings))
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
         self.host = f"unix://{folder}/docker.sock"
 
     def start(self) -> None:
@@ -55,19 +55,19 @@ class OwnEngine:
         command += ["--pidfile", f"{folder}/pid", "--bridge=none", "--iptables=false", "--config-file", f"{folder}/daemon.json"]
         command += ["--userns-remap", _REMAPPED] if self._remapped else []
         with (folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         end = time.monotonic() + 60
         while self.docker("version").returncode != 0:
-            assert self._process.poll() is None, f"the engine ended:\n{(folder / 'log').read_text()[-2000:]}"
+            assert self.process.poll() is None, f"the engine ended:\n{(folder / 'log').read_text()[-2000:]}"
             assert time.monotonic() < end, "the engine did not answer"
             time.sleep(0.1)
 
     def stop(self) -> None:
         """End it; its containers die with it."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(60)
-            self._process = None
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(60)
+            self.process = None
 
     def load(self, image: str) -> None:
         """Bring an image over from the machine's own engine, under the same name."""
