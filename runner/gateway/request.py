@@ -173,11 +173,16 @@ def _tool_choice(offered: frozenset[str]) -> Rule:
 
 def _results(messages: Json) -> tuple[ToolResult, ...]:
     """Every tool result, wherever it stands: words of the agent's that it puts behind a result make it no older."""
-    found: list[ToolResult] = []
-    for item in messages if isinstance(messages, list) else []:
-        blocks = item["content"] if isinstance(item, dict) and isinstance(item["content"], list) else []
-        found += [_result(block) for block in blocks if isinstance(block, dict) and block["type"] == "tool_result"]
-    return tuple(found)
+    blocks = [block for item in _objects(messages) for block in _objects(item["content"])]
+    for kind, key in (("tool_use", "id"), ("tool_result", "tool_use_id")):
+        named = [str(block[key]) for block in blocks if block["type"] == kind]
+        if len(set(named)) != len(named):
+            refuse("messages", f"hold two blocks of type {kind} with one id")
+    return tuple(_result(block) for block in blocks if block["type"] == "tool_result")
+
+
+def _objects(value: Json) -> list[JsonObject]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _result(block: JsonObject) -> ToolResult:

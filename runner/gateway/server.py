@@ -10,14 +10,17 @@ import asyncio
 import socket
 import time
 from collections import deque
+from collections.abc import Coroutine
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from starlette.types import Receive, Scope, Send
 
 from runner.gateway.allowance import Allowance
 from runner.gateway.asking import Asking
 from runner.gateway.comparing import Comparing
+from runner.gateway.counting import check_counted
 from runner.gateway.exchange import Exchange, GoneError
 from runner.gateway.heavy import beside
 from runner.gateway.history import History
@@ -33,6 +36,7 @@ from runner.gateway.till import Till
 from runner.gateway.values import GatewayLimits, Handover, ModelTurn, Reference, TurnDesk, Upstream
 from runner.model import Usage
 
+_T = TypeVar("_T")
 _KEPT_REFUSALS = 50
 _MESSAGES, _COUNT = b"/v1/messages", b"/v1/messages/count_tokens"
 
@@ -68,7 +72,7 @@ class Gateway:
         self._listener = Listener(directory, self._answer, limits=limits, admit=self._admit)
         self._peers = peers
         self._connects = Allowance(limits.burst, limits.per_second)
-        self._intake, self._turn = asyncio.Lock(), asyncio.Lock()
+        self._turn = asyncio.Lock()
         self._asking = Asking(fail=self._fail, seal=self._seal)
         self._till = Till(purse or Unbounded(), self._asking)
         self._refusals: deque[str] = deque(maxlen=_KEPT_REFUSALS)
@@ -115,11 +119,8 @@ class Gateway:
         exchange = Exchange(scope, receive, send)
         try:
             self._check(exchange)
-            if exchange.target == _MESSAGES:
-                async with self._turn:
-                    await self._messages(exchange)
-            else:
-                await self._count(exchange)
+            async with self._turn:
+                await (self._messages if exchange.target == _MESSAGES else self._count)(exchange)
         except RequestRefusedError as error:
             self._note_refusal(f"{exchange.method} {exchange.target[:60]!r}: {error.brief}")
             await exchange.refuse(error.status, error.brief)
@@ -140,15 +141,16 @@ class Gateway:
         exchange.check_head(self._limits)
 
     async def _read(self, exchange: Exchange) -> ModelRequest:
-        """One body at a time per container, so that its memory is bounded by one; large ones are parsed off the loop."""
-        async with self._intake:
-            body = await exchange.body(self._limits)
-            return await beside(len(body), partial(read_request, body, reference=self._reference, limits=self._limits))
+        """Read while it is this request's turn, so that the memory of a container's bodies is bounded by one (M6)."""
+        body = await exchange.body(self._limits)
+        return await beside(len(body), partial(read_request, body, reference=self._reference, limits=self._limits))
 
     async def _count(self, exchange: Exchange) -> None:
         request = await self._read(exchange)
-        await beside(request.size, partial(self._prepare, request))
-        tokens = await self._upstream.count_tokens(request.body, betas=self._betas(exchange))
+        check_counted(request.body)
+        await self._asking.ask(self._desk.open_count(), seal=False)
+        count = self._upstream.count_tokens(request.body, betas=self._betas(exchange))
+        tokens = await _while_there(exchange, count)
         await exchange.answer(200, {"input_tokens": tokens})
 
     async def _messages(self, exchange: Exchange) -> None:
@@ -157,17 +159,7 @@ class Gateway:
         await self._asking.ask(self._desk.check_results(request.results))
         await self._asking.ask(self._desk.open_request(), seal=False)
         most = await beside(request.size, partial(self._prepare, request))
-        work = asyncio.ensure_future(self._forward(exchange, request, told, most=most))
-        gone = asyncio.ensure_future(exchange.gone())
-        try:
-            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                raise GoneError
-            await work
-        finally:
-            work.cancel()
-            gone.cancel()
-            await asyncio.gather(work, gone, return_exceptions=True)
+        await _while_there(exchange, self._forward(exchange, request, told, most=most))
 
     async def _compared(self, request: ModelRequest) -> Spoken:
         """Shut the door on an agent that tells its model what is not so: of itself, or of what was said (case 109)."""
@@ -277,3 +269,21 @@ class Gateway:
         if self._refused == self._limits.refusals:
             self._seal("the container was refused too often; its gateway was shut")
             self._listener.shut()
+
+
+async def _while_there(exchange: Exchange, work: Coroutine[object, object, _T]) -> _T:
+    """Do work for as long as somebody waits for it.
+
+    Raises:
+        GoneError: Nobody does any more; the work has been cancelled.
+    """
+    working, gone = asyncio.ensure_future(work), asyncio.ensure_future(exchange.gone())
+    try:
+        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise GoneError
+        return await working
+    finally:
+        working.cancel()
+        gone.cancel()
+        await asyncio.gather(working, gone, return_exceptions=True)

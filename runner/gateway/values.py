@@ -99,6 +99,13 @@ class TurnDesk(Protocol):
             GatewayError: The request must not go out: stale attempt, spent budget, pause.
         """
 
+    async def open_count(self) -> None:
+        """Called before the provider is asked how many tokens a text of the container's has.
+
+        Raises:
+            GatewayError: It must not be asked.
+        """
+
     async def take_turn(self, turn: ModelTurn) -> tuple[Handover, ...]:
         """Called at the end of every reply, before the CLI sees any of its tool uses; one handover each, in order.
 

@@ -104,6 +104,9 @@ class _Nobody:
     async def open_request(self) -> None:
         """Any request may go out: it goes nowhere."""
 
+    async def open_count(self) -> None:
+        """Nothing is read that could be counted."""
+
     async def take_turn(self, turn: ModelTurn) -> tuple[Handover, ...]:
         """The listener calls nothing."""
         return tuple(Handover(name=use.name, raw=use.raw) for use in turn.tool_uses)

@@ -17,23 +17,22 @@ from runner.digest import MalformedJsonError, parse_call
 from runner.errors import GatewayError
 from runner.gateway import Handover, ModelTurn, ToolResult, ToolUse
 from runner.lifecycle import APPROVAL_ENDS, ApprovalState
-from runner.model import ApprovalId, Decision, Json, Profile, Usage, Verdict
+from runner.model import ApprovalId, CallId, Decision, Json, Profile, Usage, Verdict
 from runner.policy import PolicyContext, call_key, decide
 from runner.policy.catalogue import profile_name
 from runner.policy.taint import Taint
 from runner.supervisor.changes import Changes
 from runner.supervisor.entries import Entry, Phase
 from runner.supervisor.ledger import Ledger
-from runner.supervisor.proposals import NOT_OFFERED, Proposal, as_strict_as_its_twins, propose
-from runner.supervisor.results import contradicts, may_have_run, twins
+from runner.supervisor.proposals import Proposal, as_strict_as_its_twins, propose
+from runner.supervisor.quota import Quota
+from runner.supervisor.results import told_of
 from runner.supervisor.tainting import of_results
 
 #: Calls the model never made that a container may ask for before it is killed.
 MAX_STRAYS = 20
 #: Calls of a run that may be denied before it ends instead of asking again.
 MAX_DENIALS = 5
-#: Requests of one attempt that may be begun and bring no turn: a CLI asks again after a cut reply, twice at the most.
-MAX_UNFINISHED = 20
 _ASKS_NOW = (
     "Refused (changed): the owner's choices changed while this call was under way, and it needs a person's approval now. "
     "It was not run. Ask for it anew if it is still wanted."
@@ -66,9 +65,10 @@ class Desk:
         self._wire_ids = set(wire_ids)  #: of the whole run's calls, as the CLI knows them
         self._past_ids = frozenset(past_ids)  #: of the calls of the runs that it continues
         self._strays = 0
+        self._quota = Quota(profile.limits)
+        self._noted: set[CallId] = set()  #: calls that the container said it carried out
         self._lock = asyncio.Lock()
         self.usage = usage
-        self._begun = self._taken = 0  #: of this attempt: requests let out, turns they brought
         self.mirrored = asyncio.Event()
         self._unmirrored: set[str] = set()
         self.mirrored.set()
@@ -86,23 +86,19 @@ class Desk:
         Raises:
             GatewayError: It is; the run ends.
         """
-        limits = self._profile.limits
-        self._check_open()
-        if self.usage.turns >= limits.turns:
-            raise self._end(f"cannot go on: the limit of {limits.turns} turns is reached")
-        if not await self._ledger.is_current():
-            raise self._end("cannot go on: this attempt is no longer the run's own")
-        if self._begun - self._taken >= MAX_UNFINISHED:
-            raise self._end(f"cannot go on: {MAX_UNFINISHED} requests to the model were begun and not heard to their end")
+        await self._let_out(self._quota.request(turns=self.usage.turns))
+
+    async def open_count(self) -> None:
+        """The same, before tokens are counted; raises alike."""
+        await self._let_out(self._quota.count())
 
     async def take_turn(self, turn: ModelTurn) -> tuple[Handover, ...]:
-        self._begun += 1
         """Decide, store and queue a turn's calls together; only then may the CLI see them (design.md §3.5)."""
         async with self._lock:
             self._check_open()
+            self._quota.turn()
             self.usage = Usage(
                 requests=self.usage.requests + turn.usage.requests,
-            self._taken += 1
                 turns=self.usage.turns + 1,
                 input_tokens=self.usage.input_tokens + turn.usage.input_tokens,
                 output_tokens=self.usage.output_tokens + turn.usage.output_tokens,
@@ -129,18 +125,11 @@ class Desk:
                 Or this attempt is over: a CLI whose input ends says of the call that waits that it failed.
         """
         self._check_open()
-        by_id: dict[str, list[Entry]] = {}
-        for entry in self._entries:
-            by_id.setdefault(entry.wire_id, []).append(entry)
-        for result in results:
-            entries = by_id.get(result.tool_use_id, [])
-            if any(entry.in_container or entry.decision.rule in NOT_OFFERED for entry in entries):
-                await self._ledger.note_result(entries[0].call, is_error=result.is_error)
-                if not result.is_error and not any(may_have_run(twin) for twin in twins(entries, self._entries)):
-                    raise self._end("cannot trust the agent: it carried out a call that it was not allowed")
-                continue
-            if entries and contradicts(result, entries):
-                raise self._end("cannot trust the agent: it reports an outcome that is not on record")
+        told = told_of(results, self._entries)
+        await self._ledger.note_results({call: failed for call, failed in told.ran.items() if call not in self._noted})
+        self._noted |= told.ran.keys()
+        if told.doubt is not None:
+            raise self._end(f"cannot trust the agent: {told.doubt}")
 
     # --- the transcript's side ----------------------------------------------------------------------------------------
 
@@ -184,6 +173,13 @@ class Desk:
         return Outcome(text=delivered.text, is_error=delivered.is_error)
 
     # --- inside -------------------------------------------------------------------------------------------------------
+
+    async def _let_out(self, over: str | None) -> None:
+        self._check_open()
+        if over is not None:
+            raise self._end(f"cannot go on: {over}")
+        if not await self._ledger.is_current():
+            raise self._end("cannot go on: this attempt is no longer the run's own")
 
     def _told_apart(self, use: ToolUse) -> ToolUse:
         """The call under an id that no other of the conversation has: of two with one id the CLI forgets one (B11, case 54)."""

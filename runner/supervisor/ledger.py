@@ -80,10 +80,10 @@ class Ledger:
         """Store a call that the container asked for and the model never made."""
         await self._store.call(self._record_stray, name, json.dumps(dict(arguments))[:_STRAY_BYTES])
 
-    async def note_result(self, call: CallId, *, is_error: bool) -> None:
-        """Note that a call was carried out in the container, by the container's own word."""
-        text = "the container reports an error" if is_error else "ran in the container"
-        await self._store.call(calls.set_outcome, call, outcome=text, error=is_error, now=self._clock())
+    async def note_results(self, ran: Mapping[CallId, bool]) -> None:
+        """Note which calls were carried out in the container, by its own word, and which of them failed."""
+        if ran:
+            await self._store.call(self._note_results, ran)
 
     async def deliver(self, approval: ApprovalId, *, again: bool = False) -> Delivered | None:
         """Take an approval's outcome for the container; None when it was taken before, unless it is to be told `again`."""
@@ -96,6 +96,11 @@ class Ledger:
     async def mirror(self, entries: Sequence[str]) -> None:
         """Append transcript lines as they come: the run must be resumable from any of them on."""
         await self._store.call(self._mirror, entries)
+
+    def _note_results(self, conn: Connection, ran: Mapping[CallId, bool]) -> None:
+        for call, failed in ran.items():
+            text = "the container reports an error" if failed else "ran in the container"
+            calls.set_outcome(conn, call, outcome=text, error=failed, now=self._clock())
 
     def _mirror(self, conn: Connection, entries: Sequence[str]) -> None:
         if _speaks_for(self._attempt, runs.get(conn, self._attempt.run)):

@@ -5,15 +5,41 @@ Of a brokered call the outcome is compared; of one that the CLI carries out itse
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from runner.gateway import ToolResult
-from runner.model import Verdict
+from runner.model import CallId, Verdict
 from runner.supervisor.entries import Entry, Phase
+from runner.supervisor.proposals import NOT_OFFERED
 from runner.transcript import NOT_RUN
 
 #: The CLI cuts the middle out of an error that is longer than it likes; the beginning stays.
 _COMPARED = 4000
+
+
+class Told(NamedTuple):
+    """What a CLI says of the last turn's calls: which it carried out itself and whether they failed; and what cannot be so."""
+
+    ran: Mapping[CallId, bool]
+    doubt: str | None
+
+
+def told_of(results: Sequence[ToolResult], turn: Sequence[Entry]) -> Told:
+    """Read the results of one request against the last turn's calls, up to the first that cannot be."""
+    by_id: dict[str, list[Entry]] = {}
+    for entry in turn:
+        by_id.setdefault(entry.wire_id, []).append(entry)
+    ran: dict[CallId, bool] = {}
+    for result in results:
+        entries = by_id.get(result.tool_use_id, [])
+        if any(entry.in_container or entry.decision.rule in NOT_OFFERED for entry in entries):
+            ran.setdefault(entries[0].call, result.is_error)
+            if not result.is_error and not any(may_have_run(twin) for twin in twins(entries, turn)):
+                return Told(ran, "it carried out a call that it was not allowed")
+        elif entries and contradicts(result, entries):
+            return Told(ran, "it reports an outcome that is not on record")
+    return Told(ran, None)
 
 
 def contradicts(result: ToolResult, entries: Sequence[Entry]) -> bool:

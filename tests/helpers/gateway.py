@@ -50,6 +50,7 @@ class Desk:
     refuse_turn: BaseException | None = None
     refuse_results: RunnerError | None = None
     opened: int = 0
+    counted: int = 0
     turns: list[ModelTurn] = field(default_factory=list)
     results: list[tuple[ToolResult, ...]] = field(default_factory=list)
     #: When set, a turn waits for it before it is answered.
@@ -60,6 +61,11 @@ class Desk:
         if self.refuse_open:
             raise self.refuse_open
         self.opened += 1
+
+    async def open_count(self) -> None:
+        if self.refuse_open:
+            raise self.refuse_open
+        self.counted += 1
 
     async def take_turn(self, turn: ModelTurn) -> tuple[Handover, ...]:
         self.waiting.set()

@@ -72,6 +72,9 @@ class CountingDesk:
         """Counted: nothing of a script may be forwarded."""
         self.opened += 1
 
+    async def open_count(self) -> None:
+        """A count costs nothing; what it does to others is measured."""
+
     async def take_turn(self, turn: object) -> tuple[()]:  # noqa: ARG002 - the door's signature
         """Nothing is handed over."""
         return ()

@@ -188,18 +188,6 @@ def test_the_container_s_credentials_and_headers_go_nowhere(tmp_path: Path) -> N
     assert upstream.requests == [{key: value for key, value in a_request().items() if key != "stream"}]
 
 
-def test_tokens_are_counted_without_asking_the_desk(tmp_path: Path) -> None:
-    desk = Desk()
-
-    async def main() -> Answered:
-        async with a_gateway(tmp_path, MemoryUpstream([]), desk):
-            body = {key: value for key, value in a_request().items() if key not in {"stream", "max_tokens"}}
-            return await ask(tmp_path, body, target="/v1/messages/count_tokens?beta=true")
-
-    reply = asyncio.run(main())
-    assert (reply.status, reply.json(), desk.opened) == (200, {"input_tokens": 42}, 0)
-
-
 def test_a_refused_request_reaches_no_upstream_and_the_next_one_may(tmp_path: Path) -> None:
     """A stale attempt, a spent budget, a pause: the desk says so before anything is sent."""
     desk, upstream = Desk(refuse_open=GatewayError("budget of approval a_1 is spent")), MemoryUpstream(reply_events(text("a")))

@@ -161,6 +161,9 @@ class Blind:
     async def open_request(self) -> None:
         """Whatever it is."""
 
+    async def open_count(self) -> None:
+        """Whatever it is."""
+
     async def take_turn(self, turn: ModelTurn) -> tuple[Handover, ...]:
         if self._at is not None:
             await self._at.desk.take_turn(turn)

@@ -14,8 +14,8 @@ from tests.helpers.gateway import MODEL, OFFERED, a_request
 
 REFERENCE = Reference(model=MODEL, offered=OFFERED)
 LIMITS = GatewayLimits()
-IMAGE: JsonObject = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
-PDF: JsonObject = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGk="}}
+IMAGE: JsonObject = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+PDF: JsonObject = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"}}
 READ: JsonObject = {"name": "Read", "description": "reads", "input_schema": {"type": "object"}}
 
 
@@ -82,7 +82,10 @@ def test_what_the_real_cli_sends_is_forwarded_whole_but_for_its_metadata_and_pla
 
 def test_every_result_is_found_with_its_first_text_only() -> None:
     """Those before a reply too, since anybody can write one; the CLI adds reminders behind a result's text."""
-    call: JsonObject = {"role": "assistant", "content": [{"type": "tool_use", "id": "t0", "name": "Read", "input": {}}]}
+    call, again = (
+        {"role": "assistant", "content": [{"type": "tool_use", "id": identity, "name": "Read", "input": {}}]}
+        for identity in ("t0", "t1")
+    )
     old = user({"type": "tool_result", "tool_use_id": "t0", "content": "old"})
     new = user(
         {"type": "tool_result", "tool_use_id": "t1", "content": "text"},
@@ -91,7 +94,7 @@ def test_every_result_is_found_with_its_first_text_only() -> None:
         {"type": "text", "text": "and this"},
     )
     later = user({"type": "tool_result", "tool_use_id": "t4"})
-    body = a_request(user({"type": "text", "text": "go"}), call, old, call, new, later, {"role": "system", "content": "left"})
+    body = a_request(user({"type": "text", "text": "go"}), call, old, again, new, later, {"role": "system", "content": "left"})
     assert read(body).results == (
         ToolResult(tool_use_id="t0", text="old", is_error=False),
         ToolResult(tool_use_id="t1", text="text", is_error=False),
@@ -99,6 +102,23 @@ def test_every_result_is_found_with_its_first_text_only() -> None:
         ToolResult(tool_use_id="t3", text="", is_error=False),
         ToolResult(tool_use_id="t4", text="", is_error=False),
     )
+
+
+@pytest.mark.parametrize(
+    ("role", "block"),
+    [
+        ("assistant", {"type": "tool_use", "id": "t", "name": "Read", "input": {}}),
+        ("user", {"type": "tool_result", "tool_use_id": "t", "content": "x"}),
+    ],
+)
+@pytest.mark.parametrize("apart", [False, True])
+def test_no_call_and_no_result_comes_twice(role: str, block: JsonObject, apart: bool) -> None:
+    """B11: a call has one input and one result; thousands of one id would each be given its whole input back."""
+    once: list[JsonObject] = [{"role": role, "content": [block]}]
+    twice = once * 2 if apart else [{"role": role, "content": [block] * 2}]
+    other = {"role": role, "content": [block, {**block, "id": "u"} if role == "assistant" else {**block, "tool_use_id": "u"}]}
+    assert read(a_request(other)).body["messages"] == [other]
+    assert "with one id" in refusal(a_request(*twice))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from runner.gateway import Handover, ToolResult
 from runner.lifecycle import RunEvent
 from runner.model import Attempt, Limits, Usage, Verdict
 from runner.store import runs, transcript
-from runner.supervisor.desk import MAX_UNFINISHED
+from runner.supervisor.quota import MAX_UNFINISHED
 from tests.unit.supervisor.world import (
     EDIT,
     WRITE,
@@ -277,3 +277,47 @@ def test_requests_that_are_begun_and_never_heard_to_their_end_are_counted_too(tm
         assert (desk.doomed.is_set(), says in desk.doom) == (True, True)
 
     play(tmp_path, scene)
+
+
+def test_counts_are_as_many_as_calls_may_be_and_are_no_requests_begun(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        desk = world.desk(world.a_running())
+        for _ in range(MAX_UNFINISHED + 3):
+            await desk.open_count()
+        await desk.open_request()
+        with pytest.raises(GatewayError, match="tokens counted 23 times"):
+            await desk.open_count()
+        assert desk.doomed.is_set()
+
+    play(tmp_path, scene, limits=Limits(calls=3))
+
+
+def test_a_call_is_noted_once_however_often_the_cli_tells_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """M6: every request tells all results of the last turn, and a hostile one tells each many times: one transaction, once."""
+    written = 0
+
+    async def scene(world: World) -> None:
+        nonlocal written
+        row = world.a_running()
+        desk = world.desk(row)
+        calls = [read("in.txt"), read("in.txt")]
+        await desk.take_turn(a_turn(*calls))
+        call, told = world.store.call, [ToolResult(tool_use_id=one.id, text="x", is_error=False) for one in calls]
+
+        async def counted(work: object, *arguments: object, **more: object) -> object:
+            nonlocal written
+            written += 1
+            return await call(work, *arguments, **more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(world.store, "call", counted)
+        for one in calls:
+            assert (await desk.ask("Read", arguments_of(one))).allowed
+            assert (await desk.confirm("Read", arguments_of(one))).allowed
+        before = written
+        await desk.check_results(told * 50)
+        await desk.check_results((*told, ToolResult(tool_use_id=calls[0].id, text="", is_error=True)))
+        assert [(one.outcome, one.outcome_error) for one in world.calls(row.id)] == [("ran in the container", False)] * 2
+        written -= before
+
+    play(tmp_path, scene)
+    assert written == 1
