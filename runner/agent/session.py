@@ -26,6 +26,7 @@ from runner.agent.options import Start, brokered_tools
 from runner.agent.outcomes import outcome_server
 from runner.agent.transport import BoxTransport, ByteStream, Mirror
 from runner.errors import AgentProtocolError, SandboxMismatchError
+from runner.fence import Fenced
 from runner.model import SERVER, Image, Json, JsonObject
 
 #: From connect to the CLI's answer to `initialize`: below the SDK's own 60, which ends in an error of no kind.
@@ -36,7 +37,7 @@ START_SECONDS = 55.0
 class Message:
     """What the agent is asked. None as a whole on resume: the transcript already holds it."""
 
-    text: str
+    text: Fenced
     images: tuple[Image, ...] = ()
 
 

@@ -15,7 +15,7 @@ from runner.fence.names import NameFault, petname_fault, sender_label
 from runner.fence.parse import Block, Parsed, parse
 from runner.fence.rules import AFTER_BLOCK, TOOL_RULE, system_rule
 from runner.fence.skeleton import skeleton
-from runner.fence.untrusted import FenceError, Untrusted
+from runner.fence.untrusted import Fenced, FenceError, Untrusted
 from runner.fence.wrap import Field, Wrapped, wrap
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "TOOL_RULE",
     "Block",
     "FenceError",
+    "Fenced",
     "Field",
     "FieldBound",
     "Forward",

@@ -11,7 +11,7 @@ from runner.fence.escape import visible
 from runner.fence.names import sender_label
 from runner.fence.parse import Block, parse
 from runner.fence.rules import AFTER_BLOCK, system_rule
-from runner.fence.untrusted import FenceError, Untrusted
+from runner.fence.untrusted import Fenced, FenceError, Untrusted
 from runner.fence.wrap import Field, Wrapped, prove, wrap
 from runner.model import OWNER, Capture, Image, Sender, SenderKind
 
@@ -31,7 +31,7 @@ class Forward:
 class Prompt:
     """What the model is given. `text` is `parts` with an empty line between: request, block, reminder."""
 
-    text: str
+    text: Fenced
     system_rule: str
     images: tuple[Image, ...]
     counts: Mapping[str, int]
@@ -76,7 +76,7 @@ def compose(  # noqa: PLR0913 - all that a prompt is made of
     counts = Counter(dict(block.counts))
     counts.update({f"request_{kind}": count for kind, count in cleaned.items()})
     return Prompt(
-        text=text,
+        text=Fenced(text),
         system_rule=system_rule(block.nonce),
         images=capture.images,
         counts=dict(counts),

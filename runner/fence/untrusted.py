@@ -1,10 +1,13 @@
-"""A text that cannot slip into a prompt by accident, and the error of a fence that does not hold (F1)."""
+"""A text that cannot slip into a prompt by accident, the one that may be a prompt, and the error of a broken fence (F1)."""
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import NewType, NoReturn
 
 from runner.errors import RunnerError
+
+#: What may be said to a model as it stands: made by `compose` once it is proven, or of words that stand in this program.
+Fenced = NewType("Fenced", str)
 
 
 class FenceError(RunnerError):

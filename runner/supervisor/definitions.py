@@ -18,6 +18,7 @@ from pathlib import Path
 
 from runner.agent import Answer, Message, Outcome, Session, Start, argv, container_tools, environment
 from runner.errors import SandboxError
+from runner.fence import Fenced
 from runner.gateway import Gateway, Handover, ModelTurn, Reference, ScriptedUpstream, ToolResult, Upstream, definition
 from runner.model import Digest, Json, JsonObject, Profile, RunId
 from runner.policy.catalogue import TOOLS, Place, model_name
@@ -155,7 +156,7 @@ async def _heard(engine: Engine, image: ImageInfo, folder: Path, *, model: str, 
     try:
         box = await launch(engine, order, on_created=_unrecorded)
         try:
-            await Session(box, start, gate=nobody, mirror=nobody.mirror).run(Message(text="go"))
+            await Session(box, start, gate=nobody, mirror=nobody.mirror).run(Message(text=Fenced("go")))
         finally:
             await box.destroy()
     finally:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from runner import approvals
 from runner.agent import versions
 from runner.digest import parse_call
+from runner.fence import Fenced
 from runner.model import Attempt, Decision, JsonObject
 from runner.policy import call_key
 from runner.store import ApprovalRow, CallRow, Connection, RunRow, calls, transcript
@@ -20,7 +21,7 @@ from runner.supervisor.retold import answers_of, told_of, turns_of
 from runner.transcript import NOT_RUN, Scribe, Told, last_uuid, resume
 
 #: What the agent is asked when nothing of its last turn is open and it has to be set going again.
-NUDGE = "The run was interrupted by the host and continues now. Go on where you were."
+NUDGE = Fenced("The run was interrupted by the host and continues now. Go on where you were.")
 #: Containers in a row that may end by themselves before the agent has heard what became of its calls.
 MAX_DEATHS = 3
 

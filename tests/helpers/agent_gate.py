@@ -9,13 +9,14 @@ from typing import Any
 
 from runner.agent import Answer, Gate, Message, Outcome, Session, SessionEnd, Start
 from runner.agent.frames import FrameLimits
+from runner.fence import Fenced
 from runner.model import Json, Profile
 from tests.helpers.agent_stream import FakeCli, MemoryStream
 from tests.helpers.builders import a_profile
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 YES = Answer(allowed=True)
-GO = Message(text="go")
+GO = Message(text=Fenced("go"))
 
 
 @dataclass

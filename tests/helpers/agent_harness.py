@@ -18,6 +18,7 @@ import pytest
 
 from runner.agent import Gate, Message, Session, SessionEnd, Start, argv, brokered_tools, container_tools, environment
 from runner.errors import RunnerError
+from runner.fence import Fenced
 from runner.gateway import (
     Asked,
     Conversation,
@@ -180,7 +181,7 @@ class AgentHarness:
                 transcript goes on, the message comes behind it.
         """
         chosen = profile or a_profile()
-        asked = Message(text=message) if isinstance(message, str) else message
+        asked = Message(text=Fenced(message)) if isinstance(message, str) else message
         offered = frozenset((*container_tools(chosen), *(model_name(name) for name in brokered_tools(chosen))))
         upstream = Noted(ScriptedUpstream(tuple(Entry(blocks=tuple(turn)) for turn in turns)))
         begin = Start(profile=chosen, session_id=SESSION, system_prompt="You are tested.", resume=transcript is not None)

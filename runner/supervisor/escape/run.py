@@ -13,6 +13,7 @@ from pathlib import Path
 
 from runner.agent import Message, Session, Start
 from runner.errors import RunnerError
+from runner.fence import Fenced
 from runner.gateway import Gateway, Reference, ScriptedUpstream
 from runner.model import Digest, Limits, Profile, RunId
 from runner.sandbox.box import Box
@@ -174,7 +175,7 @@ async def _converse(stage: Stage, stream: Counted) -> str:
         return
 
     try:
-        end = await Session(stream, start, gate=gate, mirror=mirror).run(Message(text="go"))
+        end = await Session(stream, start, gate=gate, mirror=mirror).run(Message(text=Fenced("go")))
     except RunnerError as error:  # that it breaks a rule is the point
         said = error.brief
     else:

@@ -12,6 +12,7 @@ from runner.agent import Message, Outcome, SessionEnd
 from runner.agent import session as session_module
 from runner.agent.gate import HOOK_TIMEOUT
 from runner.errors import AgentProtocolError, SandboxError, SandboxMismatchError, StoreError
+from runner.fence import Fenced
 from runner.model import Image, Json, JsonObject
 from tests.helpers.agent_gate import Kept, RecordingGate, conversation
 from tests.helpers.agent_mcp import HANDSHAKE
@@ -91,7 +92,7 @@ def test_the_prompt_is_sent_once_as_composed() -> None:
     """Case 73: `client_composed` stops `@file` and `/command`."""
     cli = FakeCli(finishes)
     picture = Image(name="a.png", media_type="image/png", data=b"png")
-    asyncio.run(conversation(cli, message=Message(text="/init @in.txt", images=(picture,))))
+    asyncio.run(conversation(cli, message=Message(text=Fenced("/init @in.txt"), images=(picture,))))
     (asked,) = [line for line in cli.sent if line["type"] == "user"]
     assert asked["client_composed"] is True
     assert asked["message"] == {

@@ -12,6 +12,7 @@ import pytest
 
 from runner.agent import Message, SessionEnd, environment
 from runner.agent import session as session_module
+from runner.fence import Fenced
 from runner.model import Image
 from runner.sandbox.engine import Engine, ImageInfo
 from tests.helpers.agent_gate import RecordingGate
@@ -156,7 +157,7 @@ def test_a_prompt_is_sent_as_it_is_composed(agent: AgentHarness, words: str) -> 
 
 def test_pictures_of_a_prompt_arrive_whole_and_in_order(agent: AgentHarness) -> None:
     pictures = tuple(Image(name=f"{n}.png", media_type="image/png", data=a_picture()) for n in range(2))
-    talk = agent.talk([text("bye")], message=Message(text="what is this?", images=pictures))
+    talk = agent.talk([text("bye")], message=Message(text=Fenced("what is this?"), images=pictures))
     assert isinstance(talk.end, SessionEnd), talk.end
     messages: Any = talk.requests[0]["messages"]
     sources = [block["source"] for block in messages[0]["content"] if block["type"] == "image"]

@@ -7,6 +7,7 @@ import warnings
 
 from runner.agent import Message, user_message
 from runner.agent.session import sdk_options
+from runner.fence import Fenced
 from runner.model import Image
 from tests.helpers.agent_gate import RecordingGate, a_start
 from tests.helpers.builders import a_profile
@@ -14,7 +15,7 @@ from tests.helpers.builders import a_profile
 
 def test_a_prompt_is_one_message_of_text_and_pictures() -> None:
     picture = Image(name="../x.png", media_type="image/png", data=b"\x89PNG\x00\xff")
-    assert user_message(Message(text="look at @in.txt", images=(picture, picture))) == {
+    assert user_message(Message(text=Fenced("look at @in.txt"), images=(picture, picture))) == {
         "role": "user",
         "content": [
             {"type": "text", "text": "look at @in.txt"},
