@@ -38,13 +38,19 @@ class _Protocol(H11Protocol):
 
     limits: GatewayLimits
     admit: Peers
+    over: asyncio.Event
     timers: tuple[asyncio.TimerHandle, ...] = ()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.logger = _LOG
         self.access_log = False
-        if len(self.connections) > self.limits.connections or not self.admit(transport.get_extra_info("socket")):
+        # One that was taken just before the end comes here after it, and nobody would end it any more.
+        if (
+            self.over.is_set()
+            or len(self.connections) > self.limits.connections
+            or not self.admit(transport.get_extra_info("socket"))
+        ):
             transport.abort()
             return
         self.timers = (
@@ -101,7 +107,9 @@ class Listener:
             access_log=False,
             h11_max_incomplete_event_size=limits.head_bytes,
         )
-        self._kind = type("_LimitedProtocol", (_Protocol,), {"limits": limits, "admit": staticmethod(admit)})
+        self._over = asyncio.Event()
+        rules = {"limits": limits, "admit": staticmethod(admit), "over": self._over}
+        self._kind = type("_LimitedProtocol", (_Protocol,), rules)
 
     async def open(self) -> None:
         """Bind and listen.
@@ -127,6 +135,7 @@ class Listener:
     async def close(self) -> None:
         """Shut, end every connection and cancel what answers them."""
         self.shut()
+        self._over.set()
         for connection in list(self._state.connections):
             connection.transport.abort()
         tasks = list(self._state.tasks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,31 @@ def test_stopping_ends_what_is_under_way_within_its_bound(tmp_path: Path) -> Non
 
     body, turns = asyncio.run(main())
     assert (b"toolu" in body, turns) == (False, 0)
+
+
+def test_who_knocks_while_it_stops_is_not_kept(tmp_path: Path) -> None:
+    """M6: closed with the attempt; a connection that was taken just before is ended like the others."""
+
+    async def main() -> list[bytes]:
+        async with a_gateway(tmp_path, MemoryUpstream(CALLS)) as gateway:
+            doors = [socket.socket(socket.AF_UNIX) for _ in range(6)]
+            for door in doors[:3]:
+                door.connect(str(tmp_path / SOCKET_NAME))
+            for door in doors[3:]:
+                await asyncio.sleep(0)
+                door.connect(str(tmp_path / SOCKET_NAME))
+            await gateway.stop()
+            for door in doors:
+                door.setblocking(False)
+            loop = asyncio.get_running_loop()
+            said = await asyncio.gather(
+                *(asyncio.wait_for(loop.sock_recv(door, 1), 5) for door in doors), return_exceptions=True
+            )
+            for door in doors:
+                door.close()
+            return [one if isinstance(one, bytes) else type(one).__name__.encode() for one in said]
+
+    assert set(asyncio.run(main())) <= {b"", b"ConnectionResetError"}
 
 
 def test_several_gateways_share_one_loop_and_keep_apart(tmp_path: Path) -> None:
