@@ -80,10 +80,12 @@ def of_lines(lines: Sequence[JsonObject], sent: Collection[str] = ()) -> Spoken:
     replies: dict[str, list[Json]] = {}
     for line in lines:
         message = line.get("message")
-        if line.get("type") not in {"user", "assistant"} or not isinstance(message, dict) or line.get("isMeta") is True:
+        if line.get("type") not in {"user", "assistant"} or not isinstance(message, dict):
             continue
         content = message.get("content", "")
         blocks: list[Json] = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        if line.get("isMeta") is True and not any(asked(str(block.get("text"))) in sent for block in _objects(blocks)):
+            continue
         if line["type"] == "user":
             made.take("user", blocks)
         elif (name := str(message.get("id"))) in replies:
@@ -209,7 +211,7 @@ class _Maker:
     def _text(self, text: str) -> None:
         if _REMOVED.fullmatch(text) and text not in self._sent:
             self._items.append(Item("picture", "", (GONE,)))
-        elif text in self._sent or (text.strip() and not is_voice(text)):
+        elif text in self._sent or (text.strip() and not is_note(text) and not is_voice(text)):
             self._items.append(Item("asked", "", (text,)))
 
 

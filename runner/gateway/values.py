@@ -78,6 +78,9 @@ class GatewayLimits:
     body_items: int = 1_000_000  #: quotes, commas and brackets: what makes parsing slow
     body_parts: int = 50_000  #: objects and lists: what makes memory large, and its clearing slow
     body_seconds: float = 30.0
+    media: int = 100  #: pictures and documents of one request; more the CLI leaves out by itself (measured)
+    image_bytes: int = 5 * 1024 * 1024  #: of one, decoded; the provider takes no larger
+    document_bytes: int = 4 * 1024 * 1024  #: likewise; a larger file is not read (sdk.md §5)
     request_seconds: float = 1500.0  #: a connection's whole life
     burst: int = 60  #: connections, each good for one request, that may come at once
     per_second: float = 5.0  #: how fast that allowance refills

@@ -244,7 +244,7 @@ def agent(engine: Engine, sandbox_image: ImageInfo, tmp_path: Path) -> AgentHarn
 def _conversation(message: Message, first: str, transcript: Sequence[str]) -> Conversation:
     """What the gateway has to find: the first prompt, then the message, where that is another."""
     pictures = tuple(picture(base64.standard_b64encode(image.data).decode()) for image in message.images)
-    later = (Asked(text=message.text),) if transcript else ()
+    later = (Asked(text=message.text),) if message.text != first else ()
     prompts = (Asked(text=first, pictures=() if later else pictures), *later)
     past = tuple(json.loads(line) for line in transcript if line.startswith("{"))
     return Conversation(prompts=prompts, past=past, readers=frozenset({"Read"}))
