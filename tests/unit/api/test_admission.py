@@ -30,6 +30,7 @@ RELEASES_NOTHING = {
     for path in (
         "captures",
         "contacts/{ref}/captures",
+        "threads/{ref}/captures",
         "replies/{ref}/deny",
         "contacts/{ref}/block",
         "contacts/{ref}/unverify",

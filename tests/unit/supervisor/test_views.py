@@ -46,7 +46,8 @@ def test_an_approval_has_the_contracts_keys_and_its_exact_input(tmp_path: Path) 
         with world.store.reading() as conn:
             history = audit.of_subject(conn, done.id)
             view = queries.whole_approval(conn, done.id[:9])
-            assert view == approval_view(done, json.loads(call.raw), history) | beside(conn, done) | {"hidden": [], "thread": None}
+            more = {"hidden": [], "thread": None}
+            assert view == approval_view(done, json.loads(call.raw), history) | beside(conn, done) | more
         assert view.keys() >= SHOWN
         assert (view["input"], view["raw"]) == ({"file_path": "a.txt", "content": "A\n"}, call.raw)
         assert (view["decided_by"], view["paths"]) == ("anna", [{"asked": "a.txt", "resolved": "/workspace/a.txt"}])
