@@ -31,13 +31,8 @@ WANTED = {
     "K": "1-5",
     "case": "1-4, 6, 7, 9, 11, 13, 14, 16-19, 21-23, 25, 26, 28-30, 32-37, 39, 41, 42, 44, 46, 47, 66-73, 75-85, 107-110",
 }
-#: What is built by a later issue, or is a limit that a page states and no test can hold.
+#: What is built by a later issue, or is measured instead of tested.
 LATER = {
-    "R58": "limit: the owner's own page is read by the model; docs/threat-model.md",
-    "R59": "limit: text inside a picture passes the fence; docs/threat-model.md",
-    "R60": "limit: a turn that starts by itself has no person in it",
-    "R61": "limit: whoever has the owner's uid is the owner; docs/threat-model.md",
-    "R65": "limit: advice to operators",
     "C16": "a later issue: connectors sign in",
     "K4": "benchmarks/approvals.py and benchmarks/listing.py measure it; no test asserts a time",
 }
