@@ -25,6 +25,7 @@ from campaigns.playing import NOT_TRIED, Found, Play, played
 from campaigns.report import Report
 from campaigns.stage import PROFILES, Stage
 from campaigns.tally import Count, table
+from campaigns.waiting import POINTS, pool_killed
 from runner.sandbox.image import LATEST
 from tests.helpers.own_engine import own_engine
 from tests.helpers.supervisor_process import SupervisorProcess
@@ -104,6 +105,14 @@ def stops(play: Play) -> None:
         play.fault("stopped and continued, lease lost", "held", partial(breaks.replaced, stage))
 
 
+def pools(play: Play) -> None:
+    """Kills where a waiting container is made, claimed and dropped."""
+    with staged(("holder",), process=ForkedSupervisor) as stage:
+        stage.supervisor.kill()
+        for point in POINTS:
+            play.fault(f"kill: {point.partition(':')[0]}", point, partial(pool_killed, stage, point))
+
+
 def disks(play: Play) -> None:
     """A disk without room for a decision."""
     with folder() as place:
@@ -157,6 +166,7 @@ def gathered(found: Found) -> dict[str, Count]:
 
 OTHERS: Mapping[str, Callable[[Play], None]] = {
     "engine": engines,
+    "pool": pools,
     "stop": stops,
     "clock": steps,
     "container": containers,

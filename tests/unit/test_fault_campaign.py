@@ -13,6 +13,7 @@ from campaigns.kills import CASES
 from campaigns.playing import Play, played, recorded
 from campaigns.report import Report
 from campaigns.tally import Count, document, table
+from campaigns.waiting import EVENTS
 from runner.lifecycle import APPROVAL, RUN
 from tests.architecture.tree import ROOT
 
@@ -27,7 +28,7 @@ ASIDE = {
     "run.taint": "in the transaction of what tainted it",
 }
 #: What changes a run or one of its calls, or what may be done with them; other rooms have tests of their own.
-OURS = ("approval.", "call.", "capture.", "grant.", "run.", "supervisor.", "verdict.")
+OURS = ("approval.", "call.", "capture.", "grant.", "pool.", "run.", "supervisor.", "verdict.")
 
 
 def test_every_arrow_of_the_tables_has_a_kill_before_and_after_its_commit() -> None:
@@ -42,7 +43,7 @@ def test_every_event_that_the_code_writes_has_a_kill_or_a_reason() -> None:
     written = set()
     for path in (ROOT / "runner").rglob("*.py"):
         written |= set(re.findall(r'event="([a-z_]+\.[a-z_]+)"', path.read_text()))
-    known = {case.event for case in CASES} | ASIDE.keys()
+    known = {case.event for case in CASES} | ASIDE.keys() | {*EVENTS}
     assert {event for event in written if event not in known and event.startswith(OURS)} == set()
 
 
