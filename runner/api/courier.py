@@ -32,6 +32,8 @@ from runner.model import JsonObject
 ASK_ABOVE = 16 * 1024
 TRIES = 6
 _FIRST, _LONGEST = 1.0, 30.0
+#: Seconds for which the other side is asked to hold a question, and below which it did not.
+_HELD, _AT_ONCE = 20, 1.0
 _MAX_ANSWER = 4 * 1024 * 1024
 _URL = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,260}")
 _CAPTURE = re.compile(r"c_[0-9a-z]{16}")
@@ -102,6 +104,23 @@ class Courier:
             raise UsageError(f"cannot ask about {capture!r}: give the whole id", resolution="runner send printed it")
         path = f"/v1/captures/{capture}" + (f"?wait={wait}" if wait else "")
         return self.read(path)
+
+    def outcome(self, capture: str, *, waiting: Callable[[], object]) -> JsonObject:
+        """What became of a capture, once there is more to say than that it came.
+
+        Args:
+            capture: Its whole id.
+            waiting: Called before each further question. The other side is to hold one for a while; where it answers at once
+                instead, the next one comes after ever longer pauses.
+        """
+        found, pause = self.state(capture), 0.0
+        while found.get("state") == "received":
+            waiting()
+            self._rest(pause)
+            asked = time.monotonic()
+            found = self.state(capture, wait=_HELD)
+            pause = 0.0 if time.monotonic() - asked >= _AT_ONCE else min(max(pause * 2, _FIRST), _LONGEST)
+        return found
 
     def read(self, path: str) -> JsonObject:
         """What the other side answers there."""

@@ -20,9 +20,6 @@ from runner.render import Screen, Styled, json_document, show_block
 from runner.render.values import text_at
 from runner.settings import load_settings
 
-#: Seconds one question waits at the other side.
-_WAIT = 20
-
 
 def register(app: typer.Typer) -> None:
     """Add this file's command."""
@@ -71,10 +68,11 @@ def get(  # noqa: PLR0913 - each is a flag of the contract
 def _state(screen: Screen, courier: Courier, capture: str, *, wait: bool) -> JsonObject:
     """What became of a capture, at once or as soon as there is an answer."""
     began = time.monotonic()
-    found = courier.state(capture)
-    while wait and found.get("state") == "received":
+
+    def waiting() -> None:
         screen.beat(Styled(f"{time.monotonic() - began:5.0f} s", "dim"), "  received; no answer yet")
-        found = courier.state(capture, wait=_WAIT)
+
+    found = courier.outcome(capture, waiting=waiting) if wait else courier.state(capture)
     screen.calm()
     return found
 

@@ -24,6 +24,7 @@ from tests.helpers.stored import ANNA
 from tests.unit.cli.conftest import Ran
 
 Run = Callable[..., Ran]
+CAPTURE = "c_0123456789abcdef"
 
 
 @pytest.fixture
@@ -119,6 +120,25 @@ def test_a_large_capture_is_asked_about_before_it_is_uploaded(
         pausing.resume(conn, who=ANNA, now=door.now)
     assert sent(door, maria, outbox, big) in stored(door)
     assert asked[1:] == ["GET /v1/captures/check", "POST /v1/captures"]
+
+
+def test_a_side_that_does_not_hold_a_question_is_asked_after_ever_longer_pauses(
+    maria: SecretKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that answers `received` at once would else be asked as fast as the network goes."""
+    states = iter([*["received"] * 8, "answered"])
+    asked: list[str] = []
+
+    def answer(_: Courier, method: str, path: str, *__: object) -> dict[str, object]:
+        asked.append(f"{method} {path}")
+        return {"capture": CAPTURE, "state": next(states), "reply": None}
+
+    monkeypatch.setattr(Courier, "_ask", answer)
+    rests: list[float] = []
+    with Courier("http://127.0.0.1:1", maria, ca=None, say=lambda _: None, rest=rests.append) as one:
+        assert one.outcome(CAPTURE, waiting=lambda: None)["state"] == "answered"
+    assert rests == [0, 1, 2, 4, 8, 16, 30, 30]
+    assert asked == [f"GET /v1/captures/{CAPTURE}", *[f"GET /v1/captures/{CAPTURE}?wait=20"] * 8]
 
 
 class Flaky:
