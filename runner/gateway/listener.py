@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from runner.errors import GatewayError
+from runner.gateway.doorway import Doorway
 from runner.gateway.peers import Peers
 from runner.gateway.values import GatewayLimits
 
@@ -34,23 +35,21 @@ _LOG.setLevel(logging.ERROR)
 
 
 class _Protocol(H11Protocol):
-    """A connection that is refused over the cap and never outlives its time."""
+    """A connection that is refused unless it may knock, and never outlives its time."""
 
     limits: GatewayLimits
     admit: Peers
     over: asyncio.Event
+    coming: set[asyncio.Protocol]
     timers: tuple[asyncio.TimerHandle, ...] = ()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.coming.discard(self)
         self.logger = _LOG
         self.access_log = False
         # One that was taken just before the end comes here after it, and nobody would end it any more.
-        if (
-            self.over.is_set()
-            or len(self.connections) > self.limits.connections
-            or not self.admit(transport.get_extra_info("socket"))
-        ):
+        if self.over.is_set() or not self.admit(transport.get_extra_info("socket")):
             transport.abort()
             return
         self.timers = (
@@ -90,12 +89,14 @@ class Listener:
         app: Answers each request.
         limits: Caps.
         admit: Asked about each connection; False ends it unheard.
+        crowded: Told of each that is ended unheard because there are as many as may be.
     """
 
-    def __init__(self, directory: Path, app: App, *, limits: GatewayLimits, admit: Peers) -> None:
+    def __init__(self, directory: Path, app: App, *, limits: GatewayLimits, admit: Peers, crowded: Callable[[], None]) -> None:
         self._path = directory / SOCKET_NAME
+        self._limits, self._crowded = limits, crowded
         self._state = ServerState()
-        self._server: asyncio.Server | None = None
+        self._doorway: Doorway | None = None
         self._config = uvicorn.Config(
             app,
             interface="asgi3",
@@ -108,7 +109,8 @@ class Listener:
             h11_max_incomplete_event_size=limits.head_bytes,
         )
         self._over = asyncio.Event()
-        rules = {"limits": limits, "admit": staticmethod(admit), "over": self._over}
+        self._coming: set[asyncio.Protocol] = set()  #: taken, and not yet among the state's connections
+        rules = {"limits": limits, "admit": staticmethod(admit), "over": self._over, "coming": self._coming}
         self._kind = type("_LimitedProtocol", (_Protocol,), rules)
 
     async def open(self) -> None:
@@ -122,14 +124,13 @@ class Listener:
             listening = _bind(self._path)
         except OSError as error:
             raise GatewayError(f"cannot open the gateway's socket: {error.strerror}", details=str(self._path)) from None
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_unix_server(self._connection, sock=listening, backlog=16)
+        self._doorway = Doorway(listening, self._connection, room=self._room, crowded=self._crowded)
 
     def shut(self) -> None:
         """Take no further connection and remove the socket; what is under way goes on."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self._doorway is not None:
+            self._doorway.close()
+            self._doorway = None
             self._path.unlink(missing_ok=True)
 
     async def close(self) -> None:
@@ -143,8 +144,12 @@ class Listener:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _room(self) -> bool:
+        return len(self._state.connections) + len(self._coming) < self._limits.connections
+
     def _connection(self) -> asyncio.Protocol:
         made: asyncio.Protocol = self._kind(self._config, self._state, {}, asyncio.get_running_loop())
+        self._coming.add(made)
         return made
 
 

@@ -69,7 +69,7 @@ class Gateway:
         self._limits = limits = limits or GatewayLimits()
         self._history = History()
         self._comparing = Comparing(reference.expected)
-        self._listener = Listener(directory, self._answer, limits=limits, admit=self._admit)
+        self._listener = Listener(directory, self._answer, limits=limits, admit=self._admit, crowded=self._crowd)
         self._peers = peers
         self._connects = Allowance(limits.burst, limits.per_second)
         self._turn = asyncio.Lock()
@@ -262,6 +262,9 @@ class Gateway:
         else:
             return True
         return False
+
+    def _crowd(self) -> None:
+        self._note_refusal("more connections at once than it has places")
 
     def _note_refusal(self, why: str) -> None:
         self._refused += 1
