@@ -19,6 +19,8 @@ from runner.errors import SandboxError, SandboxMismatchError
 from runner.sandbox.box import Box, Disposer, dispose, finish
 from runner.sandbox.engine import Attached
 from runner.sandbox.inspection import departures
+from runner.sandbox.kernels import Kernel, kernel_of
+from runner.sandbox.proof import Prover, seen_otherwise
 from runner.sandbox.spec import LAST_UID, Mount, host_config
 
 #: Owns nothing on any host, and is no agent's.
@@ -38,6 +40,7 @@ PIPES: Mapping[str, str] = MappingProxyType(
         "image/webp": f"dwebp -quiet -o - -- - | {_FLAT_PNG}",
     }
 )
+_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"HOME": "/", "PATH": "/usr/bin:/bin"})
 _FIRST_FRAME = "webpmux -get frame 1 -o - -- - | "
 
 
@@ -89,13 +92,24 @@ class DecoderSpec:
     pids: int = 16
     nofile: int = 64
     shared_bytes: int = _MIB
+    uid: int = UID
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Nothing but where programs are, and a home that the runtime would add."""
+        return _ENVIRONMENT
+
+    @property
+    def kernel(self) -> Kernel:
+        """Whose kernel it runs on."""
+        return kernel_of(self.runtime)
 
     def tmpfs(self) -> dict[str, str]:
         """None at all."""
         return {}
 
 
-class DecodingEngine(Disposer, Protocol):
+class DecodingEngine(Disposer, Prover, Protocol):
     """What decoding needs of the engine."""
 
     async def create(self, body: Mapping[str, Any]) -> str:
@@ -117,8 +131,8 @@ def create_body(spec: DecoderSpec, job: Job, *, image: str, labels: Mapping[str,
         "Image": image,
         "Entrypoint": ["/bin/dash", "-c"],
         "Cmd": [job.script],
-        "Env": ["PATH=/usr/bin:/bin"],
-        "User": f"{UID}:{UID}",
+        "Env": sorted(f"{name}={value}" for name, value in spec.environment.items()),
+        "User": f"{spec.uid}:{spec.uid}",
         "WorkingDir": str(PurePosixPath("/")),
         "Hostname": "pictures",
         "Labels": dict(labels),
@@ -162,6 +176,10 @@ async def decode(engine: DecodingEngine, job: Job, *, spec: DecoderSpec, image: 
         if wrong:
             raise SandboxMismatchError("cannot decode a picture: its container is not as asked", details=", ".join(wrong))
         await engine.start(container)
+        # Until it is seen to be as asked it has nothing of the sender's: it waits for its first byte.
+        seen = await seen_otherwise(engine, spec, container)
+        if seen:
+            raise SandboxMismatchError("cannot decode a picture: its container is not as asked", details=", ".join(seen))
         answer, code = await _talk(box, job)
     finally:
         await finish(box.destroy() if box is not None else dispose(engine, container))

@@ -26,14 +26,14 @@ from runner.sandbox.kernels import Kernel
 from runner.sandbox.outside import Limits, Outside, Place
 from runner.sandbox.probe import SPACES
 from runner.sandbox.sentry import APART, Beneath, Sentry
-from runner.sandbox.spec import Mount, SandboxSpec
+from runner.sandbox.spec import Confined, Mount
 
 _PROC = Path("/proc")
 _APPARMOR = Path("/sys/module/apparmor/parameters/enabled")
 _SELINUX = Path("/sys/fs/selinux/enforce")
 
 
-def look(pid: int, spec: SandboxSpec) -> Outside | Sentry:
+def look(pid: int, spec: Confined) -> Outside | Sentry:
     """Look at a container from outside: at its first process, or under gVisor at those that are its kernel.
 
     Args:
@@ -55,7 +55,7 @@ def look(pid: int, spec: SandboxSpec) -> Outside | Sentry:
         ) from error
 
 
-def _look(process: Path, spec: SandboxSpec, ours: Sequence[MountLine]) -> Outside:
+def _look(process: Path, spec: Confined, ours: Sequence[MountLine]) -> Outside:
     unseen: list[str] = []
     groups = parse_groups((process / "cgroup").read_text())
     names = _names(process)
@@ -79,7 +79,7 @@ def _look(process: Path, spec: SandboxSpec, ours: Sequence[MountLine]) -> Outsid
     )
 
 
-def _look_beneath(process: Path, spec: SandboxSpec, ours: Sequence[MountLine]) -> Sentry:
+def _look_beneath(process: Path, spec: Confined, ours: Sequence[MountLine]) -> Sentry:
     groups = parse_groups((process / "cgroup").read_text())
     members = _folder(groups, "pids" if "pids" in groups else "", ours)
     if members is None:

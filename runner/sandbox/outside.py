@@ -6,13 +6,14 @@ this user may not see is named in `unseen`, and only what needs root's eyes may 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from runner.model import WORKSPACE
 from runner.sandbox.kernel import MountLine, cpu_is, size_is
 from runner.sandbox.probe import ADDED_NAMES, SPACES, mount_faults, status_faults
-from runner.sandbox.spec import HOME, INODES, OOM_SCORE, SHARED, TEMPORARY, SandboxSpec
+from runner.sandbox.spec import INODES, OOM_SCORE, SHARED, Confined
 
 #: Device rules that the engine gives every container: null, zero, full, random, urandom, terminals, and tun, without a node.
 _RULES = frozenset(
@@ -23,6 +24,8 @@ _RULES = frozenset(
     }
 )
 _LO = frozenset({"lo"})
+#: In the mount options of a scratch.
+_SIZE = re.compile(r"(?<=size=)\d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,18 +68,18 @@ class Outside:
     unseen: tuple[str, ...] = field(default=())
 
 
-def outside_faults(spec: SandboxSpec, seen: Outside, *, container: str) -> tuple[str, ...]:
+def outside_faults(spec: Confined, seen: Outside, *, container: str) -> tuple[str, ...]:
     """Every difference between what was asked and what the host sees."""
     return tuple(_faults(spec, seen, container))
 
 
-def _faults(spec: SandboxSpec, seen: Outside, container: str) -> Iterator[str]:
+def _faults(spec: Confined, seen: Outside, container: str) -> Iterator[str]:
     yield from ("uid map",) if seen.id is None else status_faults(seen.status, uid=seen.id)
     yield from mount_faults(spec, [mount.seen() for mount in seen.mounts], remapped=seen.id != spec.uid)
     yield from (f"device {mount.target}" for mount in seen.mounts if mount.kind == "devtmpfs" and not _harmless(mount))
     yield from _sizes(spec, seen)
     yield from (f"mount {path} (times 0)" for path in sorted(seen.guarded - {mount.target for mount in seen.mounts}))
-    yield from _places(seen)
+    yield from _places(spec, seen)
     if seen.devices != _LO:
         yield "network device"
     if not any(container in path for path in seen.groups):
@@ -95,26 +98,27 @@ def _harmless(mount: MountLine) -> bool:
     return mount.root == (mount.target.removeprefix("/dev") if mount.target.startswith("/dev/") else "/null")
 
 
-def _sizes(spec: SandboxSpec, seen: Outside) -> Iterator[str]:
-    asked = {str(HOME): spec.home_bytes, str(TEMPORARY): spec.temporary_bytes, SHARED: spec.shared_bytes}
+def _sizes(spec: Confined, seen: Outside) -> Iterator[str]:
+    scratch = {place: int(_SIZE.findall(options)[0]) for place, options in spec.tmpfs().items()}
+    asked = {**scratch, SHARED: spec.shared_bytes}
     for mount in seen.mounts:
         wanted = asked.get(mount.target)
         if wanted is not None and not size_is(wanted, mount.options):
             yield f"size {mount.target}"
-        if mount.target in {str(HOME), str(TEMPORARY)} and f"nr_inodes={INODES}" not in mount.options:
+        if mount.target in scratch and f"nr_inodes={INODES}" not in mount.options:
             yield f"inodes {mount.target}"
 
 
-def _places(seen: Outside) -> Iterator[str]:
+def _places(spec: Confined, seen: Outside) -> Iterator[str]:
     mounted = {mount.target: (mount.device, mount.root) for mount in seen.mounts}
-    if str(WORKSPACE) not in seen.places:
+    if spec.mounts and str(WORKSPACE) not in seen.places:
         yield f"place {WORKSPACE}"
     for target, place in seen.places.items():
         if place.at is None or mounted.get(target) != place.at or place.seen not in {None, place.source}:
             yield f"place {target}"
 
 
-def _limits(spec: SandboxSpec, seen: Outside) -> Iterator[str]:
+def _limits(spec: Confined, seen: Outside) -> Iterator[str]:
     yield from limit_faults(spec, seen.limits, oom=seen.oom)
     if seen.limits.rules is not None and not set(seen.limits.rules) <= _RULES:
         yield "device rules"
@@ -122,7 +126,7 @@ def _limits(spec: SandboxSpec, seen: Outside) -> Iterator[str]:
     yield from (f"limit {name}" for name, (key, wanted) in resources.items() if seen.resources.get(key) != (wanted, wanted))
 
 
-def limit_faults(spec: SandboxSpec, limits: Limits, *, oom: str) -> Iterator[str]:
+def limit_faults(spec: Confined, limits: Limits, *, oom: str) -> Iterator[str]:
     """What a container's control groups say otherwise than asked."""
     asked = {"memory": (spec.memory, limits.memory), "pids": (spec.pids, limits.pids), "oom score": (OOM_SCORE, oom)}
     yield from (f"limit {name}" for name, (wanted, found) in asked.items() if found != str(wanted))

@@ -15,7 +15,7 @@ from runner.errors import SandboxMismatchError
 from runner.model import WORKSPACE, JsonObject
 from runner.sandbox.kernel import cpu_is
 from runner.sandbox.kernels import NODES, SAFE, Kernel, Shown, shown_on
-from runner.sandbox.spec import HOME, TEMPORARY, SandboxSpec
+from runner.sandbox.spec import Confined, SandboxSpec
 
 #: A report is a few KiB; more is not one.
 MAX_REPORT = 64 * 1024
@@ -45,7 +45,6 @@ _SYSTEM_KINDS = frozenset({"proc", "sysfs", "tmpfs", "devpts", "mqueue", "cgroup
 #: Parts of /proc that every kernel has and that are mounted once more, read-only.
 _READ_ONLY = frozenset({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"})
 _LINUX = shown_on(Kernel.HOST)
-_SCRATCH = frozenset({str(HOME), str(TEMPORARY)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,14 +107,14 @@ def status_faults(status: Mapping[str, list[str]], *, uid: int, shown: Shown = _
     return found
 
 
-def mount_faults(spec: SandboxSpec, mounts: Iterable[tuple[str, str, str]], *, remapped: bool) -> list[str]:
+def mount_faults(spec: Confined, mounts: Iterable[tuple[str, str, str]], *, remapped: bool) -> list[str]:
     """Mounts that were not asked for, lack a flag or are not there exactly once: target, access and kind of each.
 
     `remapped`: in a user namespace of its own, where the engine can make no device nodes, and so mounts the host's harmless
     ones, and cannot mount control groups read-only, which belong to the host's root, whom nobody in there can be.
     """
     mounts = list(mounts)
-    asked = {str(mount.target) for mount in spec.mounts}
+    asked = {str(mount.target): False for mount in spec.mounts} | dict.fromkeys(spec.tmpfs(), True)
     safe = SAFE & shown_on(spec.kernel).flags
     found = [
         f"mount {target}"
@@ -124,11 +123,9 @@ def mount_faults(spec: SandboxSpec, mounts: Iterable[tuple[str, str, str]], *, r
     ]
     targets = [target for target, _, _ in mounts]
     found.extend(
-        f"mount {target} (times {targets.count(target)})"
-        for target in sorted({"/", *asked, *_SCRATCH})
-        if targets.count(target) != 1
+        f"mount {target} (times {targets.count(target)})" for target in sorted({"/", *asked}) if targets.count(target) != 1
     )
-    if spec.shares_kernel:
+    if spec.kernel is Kernel.HOST:
         found.extend(f"mount {target} (times 0)" for target in sorted(_READ_ONLY - set(targets)))
     return found
 
@@ -139,9 +136,10 @@ def _lent(target: str, kind: str) -> bool:
     return kind == "cgroup" and target.startswith("/sys/fs/cgroup/")
 
 
-def _expected(target: str, access: str, kind: str, *, asked: set[str], safe: frozenset[str]) -> bool:
+def _expected(target: str, access: str, kind: str, *, asked: Mapping[str, bool], safe: frozenset[str]) -> bool:
+    """Whether a mount is one that was asked for, by its target, or that every container has; a scratch is `asked` as True."""
     right, *flags = access.split(",")
-    if target in _SCRATCH:
+    if asked.get(target, False):
         return right == "rw" and kind == "tmpfs" and set(flags) >= safe
     if target == "/" or target in asked or target in ENGINE_FILES:
         return right == "ro"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol
 
@@ -18,9 +19,11 @@ from runner.sandbox.kernels import Kernel
 from runner.sandbox.outside import Outside, outside_faults
 from runner.sandbox.probe import MAX_REPORT, SPACES, HostView, discrepancies, parse_report
 from runner.sandbox.sentry import Sentry, sentry_faults
-from runner.sandbox.spec import SandboxSpec
+from runner.sandbox.spec import Confined, SandboxSpec
 
 REPORT_SECONDS = 30.0
+#: Until the runtime's own process has become the container's first one.
+SETTLE = 2.0
 #: The word that the start-up probe waits for.
 GO = b"go\n"
 #: Who sees a difference, in the words of an error's details and of the wall's table.
@@ -34,7 +37,7 @@ class Prover(Protocol):
         """See Engine."""
         ...
 
-    async def look(self, pid: int, spec: SandboxSpec) -> Outside | Sentry:
+    async def look(self, pid: int, spec: Confined) -> Outside | Sentry:
         """See Engine."""
         ...
 
@@ -98,14 +101,37 @@ async def _report(box: Box) -> None:
     box.report = parse_report(line)
 
 
-async def _outside(engine: Prover, spec: SandboxSpec, facts: Mapping[str, Any]) -> Outside | Sentry | None:
+async def seen_otherwise(engine: Prover, spec: Confined, container: str, *, settle: float = SETTLE) -> tuple[str, ...]:
+    """What the host sees of a started container otherwise than asked; for one whose first process reports nothing itself.
+
+    Args:
+        engine: Where it is.
+        spec: What was asked.
+        container: Its id.
+        settle: Seconds in which it may become what was asked: right after the start the runtime's own process stands there.
+
+    Raises:
+        SandboxMismatchError: It cannot be looked at.
+    """
+    until = time.monotonic() + settle
+    while True:
+        facts = await engine.inspect(container)
+        if facts is None:
+            return ("the container is gone",)
+        found = _outside_faults(spec, await _outside(engine, spec, facts), container=container)
+        if not found or time.monotonic() >= until:
+            return found
+        await asyncio.sleep(0.02)
+
+
+async def _outside(engine: Prover, spec: Confined, facts: Mapping[str, Any]) -> Outside | Sentry | None:
     """None for a kernel that nobody knows: what this host's kernel says of its processes is not the agent's world."""
     if spec.kernel is Kernel.OTHER:
         return None
     return await engine.look(int((facts.get("State") or {}).get("Pid") or 0), spec)
 
 
-def _outside_faults(spec: SandboxSpec, seen: Outside | Sentry | None, *, container: str) -> tuple[str, ...]:
+def _outside_faults(spec: Confined, seen: Outside | Sentry | None, *, container: str) -> tuple[str, ...]:
     if seen is None:
         return ()
     if isinstance(seen, Sentry):

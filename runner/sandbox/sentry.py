@@ -15,7 +15,7 @@ from runner.sandbox.kernel import MountLine
 from runner.sandbox.kernels import DIFFERENCES
 from runner.sandbox.outside import Limits, limit_faults
 from runner.sandbox.probe import ENGINE_FILES
-from runner.sandbox.spec import SandboxSpec
+from runner.sandbox.spec import Confined
 
 #: Namespaces that its kernel's process never shares with the supervisor; the others it may.
 APART = ("ipc", "mnt", "net", "user", "uts")
@@ -53,12 +53,12 @@ class Sentry:
         return (*DIFFERENCES, *(() if self.spaces is not None else ("namespaces",)))
 
 
-def sentry_faults(spec: SandboxSpec, seen: Sentry, *, container: str) -> tuple[str, ...]:
+def sentry_faults(spec: Confined, seen: Sentry, *, container: str) -> tuple[str, ...]:
     """Every difference between what was asked and what the host sees."""
     return tuple(_faults(spec, seen, container))
 
 
-def _faults(spec: SandboxSpec, seen: Sentry, container: str) -> Iterator[str]:
+def _faults(spec: Confined, seen: Sentry, container: str) -> Iterator[str]:
     servers = [one for one in seen.processes if one.server]
     kernels = [one for one in seen.processes if not one.server]
     if not kernels:
@@ -94,7 +94,7 @@ def _kernel(one: Beneath) -> Iterator[str]:
         yield "beneath: mounts"
 
 
-def _server(spec: SandboxSpec, one: Beneath, places: Mapping[str, tuple[str, str] | None]) -> Iterator[str]:
+def _server(spec: Confined, one: Beneath, places: Mapping[str, tuple[str, str] | None]) -> Iterator[str]:
     """What it serves is what was asked for, by device and place, and the image's root read-only."""
     asked = {str(mount.target) for mount in spec.mounts}
     found = [mount.target for mount in one.mounts]
@@ -105,6 +105,6 @@ def _server(spec: SandboxSpec, one: Beneath, places: Mapping[str, tuple[str, str
     if any(mount.target == "/" and mount.access.split(",")[0] != "ro" for mount in one.mounts):
         yield "beneath: mount /"
     leads = {mount.target: (mount.device, mount.root) for mount in one.mounts}
-    if str(WORKSPACE) not in places:
+    if spec.mounts and str(WORKSPACE) not in places:
         yield f"place {WORKSPACE}"
     yield from (f"place {target}" for target, at in places.items() if at is None or leads.get(target) != at)

@@ -147,7 +147,22 @@ def create_kwargs(spec: SandboxSpec) -> dict[str, Any]:
 
 
 class Confined(Protocol):
-    """What the hardening of a container depends on; whatever has it is hardened in the same way."""
+    """What the hardening of a container depends on; whatever has it is hardened, and looked at, in the same way."""
+
+    @property
+    def uid(self) -> int:
+        """Whose its processes are."""
+        ...
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """All of it."""
+        ...
+
+    @property
+    def kernel(self) -> Kernel:
+        """Whose kernel it runs on."""
+        ...
 
     @property
     def mounts(self) -> tuple[Mount, ...]:

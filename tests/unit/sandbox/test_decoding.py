@@ -87,7 +87,7 @@ def test_its_container_is_confined_like_an_agents_and_sees_nothing() -> None:
     assert host["SecurityOpt"] == ["no-new-privileges", f"seccomp={SPEC.seccomp}"]
     assert host["Memory"] == host["MemorySwap"]
     assert host["PidsLimit"] <= 16
-    assert body["Env"] == ["PATH=/usr/bin:/bin"]
+    assert body["Env"] == ["HOME=/", "PATH=/usr/bin:/bin"]
     assert body["User"] == f"{UID}:{UID}"
     assert not FIRST_UID <= UID <= LAST_UID
 
