@@ -4,7 +4,7 @@ SHELL := bash
 .NOTPARALLEL:
 BIN := .venv/bin
 
-.PHONY: help setup demo test check format faults corpora fuzz wall calls escape bench oracle mutants diagrams pictures stop-engine
+.PHONY: help setup demo test check format faults corpora fuzz wall calls escape layers evidence bench oracle mutants diagrams pictures stop-engine
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,14 @@ calls: setup ## our list of system calls against this engine's own; ours may let
 
 escape: setup ## scripts that try to get out of a container on this machine; says how many did
 	@$(BIN)/runner doctor --escape
+
+layers: ## each layer alone, the others off, against what it has to stop; says how many got through
+	@scripts/setup.sh --for-tests
+	@$(BIN)/python -m campaigns.layers
+
+evidence: ## calls, wall, escape and layers one after another; ARGS="--write-docs [NAME…]" puts them into docs/evidence.md
+	@scripts/setup.sh --for-tests
+	@$(BIN)/python -m campaigns.evidence $(ARGS)
 
 bench: setup ## each benchmark in benchmarks/, one after another
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
