@@ -41,6 +41,15 @@ class Residents:
         return self._container is not None and self._container in containers_of(connection)
 
 
+def who(connection: socket.socket) -> tuple[int, int]:
+    """Pid and uid of the connected process, for the record; zeros where the kernel does not say."""
+    try:
+        with connected(connection) as peer:
+            return peer.pid, peer.uid
+    except OSError:
+        return 0, 0
+
+
 def containers_of(connection: socket.socket) -> frozenset[str]:
     """Ids of the containers whose control groups the connected process stands in; none when that is not to be known.
 

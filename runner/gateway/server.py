@@ -25,7 +25,7 @@ from runner.gateway.exchange import Exchange, GoneError
 from runner.gateway.heavy import beside
 from runner.gateway.history import History
 from runner.gateway.listener import Listener
-from runner.gateway.peers import Peers
+from runner.gateway.peers import Peers, who
 from runner.gateway.purse import Purse, Unbounded, fit, most_input, wanted
 from runner.gateway.refusals import DESK_REFUSED, RequestRefusedError, UpstreamError, clean, status_for_cli
 from runner.gateway.reply import PING, Reply
@@ -34,6 +34,7 @@ from runner.gateway.spoken import Spoken, without_excuses
 from runner.gateway.tags import quiet_results
 from runner.gateway.till import Till
 from runner.gateway.values import GatewayLimits, Handover, ModelTurn, Reference, TurnDesk, Upstream
+from runner.gateway.watch import Nobody, Watch
 from runner.model import Usage
 
 _T = TypeVar("_T")
@@ -52,6 +53,7 @@ class Gateway:
         limits: Caps.
         purse: Keeps the run's books.
         peers: Who may knock; None: whoever reaches the socket, for a door that no agent of a person stands behind.
+        watch: Told what shows that something is wrong with the container.
     """
 
     def __init__(  # noqa: PLR0913 -- one door, all its neighbours
@@ -64,13 +66,14 @@ class Gateway:
         limits: GatewayLimits | None = None,
         purse: Purse | None = None,
         peers: Peers | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self._desk, self._reference, self._upstream = desk, reference, upstream
         self._limits = limits = limits or GatewayLimits()
         self._history = History()
         self._comparing = Comparing(reference.expected)
         self._listener = Listener(directory, self._answer, limits=limits, admit=self._admit, crowded=self._crowd)
-        self._peers = peers
+        self._peers, self._watch = peers, watch or Nobody()
         self._connects = Allowance(limits.burst, limits.per_second)
         self._turn = asyncio.Lock()
         self._asking = Asking(fail=self._fail, seal=self._seal)
@@ -165,6 +168,7 @@ class Gateway:
         """Shut the door on an agent that tells its model what is not so: of itself, or of what was said (case 109)."""
         differs, told = await self._comparing.difference(request)
         if differs is not None:
+            self._watch.lie(differs)
             self._seal(f"cannot trust the agent: {differs}")
             raise RequestRefusedError(DESK_REFUSED, status=403)
         return told
@@ -258,6 +262,7 @@ class Gateway:
         if not self._connects.take():
             self._note_refusal("too many connections")
         elif self._peers is not None and not self._peers(connection):
+            self._watch.stranger(*who(connection))
             self._note_refusal("a process that is not the container's knocked")
         else:
             return True

@@ -14,6 +14,7 @@ from runner.model import Json, JsonObject
 from runner.render.block import show_block
 from runner.render.card_words import what_came_from_outside
 from runner.render.concealed import what_was_hidden
+from runner.render.door import what_was_noticed
 from runner.render.notices import show_channels
 from runner.render.screen import CELL, Page, Part, Screen, Styled
 from runner.render.threads import thread_words
@@ -65,6 +66,8 @@ def show_run(screen: Page, run: JsonObject) -> None:
         screen.say("  from outside: ", outside)
     for hid in what_was_hidden(run):
         screen.say("  ", Styled(hid, "bold yellow"))
+    for noticed in what_was_noticed(run):
+        screen.say("  ", Styled(noticed, "bold yellow"))
     if waiting := texts_at(run, "approvals"):
         screen.say("  waits for you: ", Styled(" ".join(waiting), "bold yellow"))
     show_calls(screen, objects_at(run, "calls"))

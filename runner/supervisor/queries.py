@@ -20,6 +20,7 @@ from runner.store.pausing import Pause
 from runner.supervisor import concealed
 from runner.supervisor.beside import beside
 from runner.supervisor.conversations import thread_of
+from runner.supervisor.doorkeeper import noticed
 from runner.supervisor.progress import WAITING
 from runner.supervisor.spending import usage_of
 from runner.supervisor.views import RunFacts, approval_line, approval_view, capture_view, signatures_view
@@ -47,6 +48,7 @@ def run_facts(conn: Connection, ref: str) -> RunFacts:
         usage_of(conn, row),
         concealed.of_run(conn, row.id, row.capture),
         thread_of(conn, threads.of_run(conn, row.id)),
+        noticed(conn, row.id),
     )
 
 

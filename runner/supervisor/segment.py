@@ -34,6 +34,7 @@ from runner.sandbox.view import SnapshotView
 from runner.store import Connection, RunRow, SegmentRow, segments
 from runner.supervisor.continuing import conversation
 from runner.supervisor.desk import Desk
+from runner.supervisor.doorkeeper import Doorkeeper
 from runner.supervisor.endings import End, Ending
 from runner.supervisor.ledger import Ledger
 from runner.supervisor.live import LiveSegment
@@ -168,6 +169,7 @@ class Conductor:
             )
             purse = RunPurse(around.store, facts.run, facts.profile, budgets=around.budgets, clock=around.clock, ids=around.ids)
             residents = Residents()
+            keeper = Doorkeeper(store=around.store, attempt=facts.attempt, clock=around.clock)
             gateway = Gateway(
                 directory=segment.snapshot.parent / "gateway",
                 desk=desk,
@@ -177,6 +179,7 @@ class Conductor:
                 upstream=around.upstream(facts.profile.name),
                 purse=purse,
                 peers=residents,
+                watch=keeper,
             )
             await gateway.start()
             try:
@@ -190,6 +193,7 @@ class Conductor:
                     return await self._converse(facts, partners, restored=restored, segment=segment)
             finally:
                 await gateway.stop()
+                await keeper.close()
 
     async def _converse(self, facts: Facts, partners: Partners, *, restored: Restored | None, segment: LiveSegment) -> End:
         """Let the agent talk until it, its limits or a person end it."""

@@ -31,6 +31,7 @@ class RunFacts(NamedTuple):
     spent: JsonObject | None = None  #: what it cost, and which budget it waits for
     hidden: Sequence[Json] = ()  #: what its capture hid from a reader
     thread: JsonObject | None = None  #: the one it belongs to
+    gateway: JsonObject | None = None  #: what its gateways noticed
 
 
 def sender_name(sender: Sender) -> str:
@@ -64,6 +65,7 @@ def run_view(facts: RunFacts, live: LiveSegment | None) -> JsonObject:
         "taint": taint_view(facts.taint),
         "thread": facts.thread,
         "hidden": [*facts.hidden],
+        "gateway": facts.gateway or {},
         "segments": [_segment(segment) for segment in facts.segments],
         "calls": [_call(call) for call in facts.calls],
         "reply": row.reply if row.state is RunState.REPLIED else None,
