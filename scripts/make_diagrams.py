@@ -22,10 +22,13 @@ from runner.lifecycle import (
     REPLY_ENDS,
     RUN,
     RUN_ENDS,
+    SHARE,
+    SHARE_ENDS,
     ApprovalState,
     CaptureState,
     ReplyState,
     RunState,
+    ShareState,
     word,
 )
 
@@ -86,6 +89,10 @@ People are shown a word:
 ## A reply to somebody who is not the owner
 
 {diagram(REPLY, first=ReplyState.HELD, ends=REPLY_ENDS)}
+
+## A share
+
+{diagram(SHARE, first=ShareState.OFFERED, ends=SHARE_ENDS)}
 """
 
 
@@ -124,9 +131,14 @@ def filled(page: str) -> str:
     Raises:
         ValueError: The marks of a block are missing.
     """
-    states = (
-        f"```\ncapture\n{arrows(CAPTURE)}\n\nrun\n{arrows(RUN)}\n\napproval\n{arrows(APPROVAL)}\n\nreply\n{arrows(REPLY)}\n```"
+    parts = (
+        f"capture\n{arrows(CAPTURE)}",
+        f"run\n{arrows(RUN)}",
+        f"approval\n{arrows(APPROVAL)}",
+        f"reply\n{arrows(REPLY)}",
+        f"share\n{arrows(SHARE)}",
     )
+    states = "```\n" + "\n\n".join(parts) + "\n```"
     return _block(_block(page, "states", states), "modules", modules())
 
 

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 def get(  # noqa: PLR0913 - each is a flag of the contract
     capture: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="The whole id of a capture or a share; none: what is shared with you.")
+        str | None, typer.Argument(metavar="ID", help="The whole id of a capture or a share; none: what is shared with you.")
     ] = None,
     *,
     to: Annotated[str | None, typer.Option(metavar="URL", help="Where it was sent; by default where its receipt says.")] = None,

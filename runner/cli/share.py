@@ -74,7 +74,9 @@ def share(  # noqa: PLR0913 - each is a flag of the contract
             "cannot share without asking: that needs --yes",
             resolution="--dry-run shows what would leave; on a terminal, runner share asks",
         )
-    body: JsonObject = {"to": to, "note": note, "files": _packed([Path(file) for file in files])}
+    contents = read_files([Path(file) for file in files])
+    screen.progress(f"looking through {size(sum(len(data) for _, data in contents))}")
+    body: JsonObject = {"to": to, "note": note, "files": _packed(contents)}
     if duration is not None:
         body["seconds"] = _seconds(duration)
     with Client(control_socket(load_settings()), patience=_PATIENCE, signer=chosen_signer()) as client:
@@ -159,9 +161,8 @@ def _withdraw(screen: Screen, ref: str, reason: str | None) -> None:
         show_share(screen, found, now=now())
 
 
-def _packed(paths: Sequence[Path]) -> list[Json]:
-    found = read_files(paths)
-    return [{"name": name, "data": base64.b64encode(data).decode("ascii")} for name, data in found]
+def _packed(contents: Sequence[tuple[str, bytes]]) -> list[Json]:
+    return [{"name": name, "data": base64.b64encode(data).decode("ascii")} for name, data in contents]
 
 
 def _seconds(text: str) -> int:

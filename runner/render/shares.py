@@ -64,7 +64,8 @@ def show_share(page: Page, share: JsonObject, *, now: datetime) -> None:
     for file in objects_at(share, "files"):
         _file(page, file)
         if file.get("fetched") is not None:
-            _field(page, "", f"fetched {text_at(file, 'fetches')} times, first {age(file.get('fetched'), now=now)}")
+            times = "once" if file.get("fetches") == 1 else f"{text_at(file, 'fetches')} times, first"
+            _field(page, "", f"fetched {times} {age(file.get('fetched'), now=now)}")
     _note(page, share)
     for warning in texts_at(share, "warnings"):
         page.say(Styled("warning: ", "bold red"), warning)

@@ -75,7 +75,7 @@ def insert(conn: Connection, row: ShareRow, contents: Sequence[bytes]) -> ShareR
         "warnings": len(row.warnings),
         "digest": row.digest,
     }
-    said |= codec.sender_columns(row.to) | codec.by(row.shared_by)
+    said |= codec.by(row.shared_by)
     audit.append(conn, time=row.created, event="share.offer", subject=row.id, data=said)
     return row
 
@@ -138,7 +138,7 @@ def end(  # noqa: PLR0913 - one decision, whole
         return None
     _drop(conn, row)
     said: dict[str, Json] = {"contact": _contact(row.to), "reason": reason, "from": row.state.value}
-    said |= {"to": sources(SHARE, event)[row.state].value} | codec.sender_columns(row.to) | codec.by(by)
+    said |= {"to": sources(SHARE, event)[row.state].value} | codec.by(by)
     audit.append(conn, time=now, event=f"share.{event.value}", subject=row.id, data=said)
     return get(conn, share)
 
