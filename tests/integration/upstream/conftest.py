@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,23 @@ from tests.integration.upstream.stage import KEY, Double, Stage
 
 #: Names the double's container, so that no other session's is taken for a leftover of this one.
 LABEL = secrets.token_hex(8)
+
+
+#: What pytest-docker has Compose call the image of a session's process.
+_IMAGE = re.compile(r"pytest(\d+)[_-]upstream")
+
+
+def _docker(*arguments: str) -> list[str]:
+    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=False).stdout.split()
+
+
+def _remove_of_the_dead() -> None:
+    """A session that was killed has cleaned nothing up: its double and that one's image go with the next session."""
+    for image in _docker("images", "--format", "{{.Repository}}"):
+        found = _IMAGE.fullmatch(image)
+        if found is not None and not Path(f"/proc/{found[1]}").exists():
+            _docker("rm", "--force", *_docker("ps", "--all", "--quiet", "--filter", f"ancestor={image}"))
+            _docker("rmi", image)
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +66,7 @@ def docker_cleanup() -> list[str]:
 @pytest.fixture(scope="session")
 def upstream_port(sandbox_image: ImageInfo) -> Iterator[int]:
     """What the compose file reads: a port that is free now, the image below the double's, and the label."""
+    _remove_of_the_dead()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     with pytest.MonkeyPatch.context() as environment:
