@@ -48,6 +48,7 @@ from runner.supervisor.lock import hold
 from runner.supervisor.measures import approvers, budgets_of, floors_of, room_of, sizes_of
 from runner.supervisor.pictures import Studio
 from runner.supervisor.pool import Pool
+from runner.supervisor.pricing import price_checks
 from runner.supervisor.recovery import Recovery
 from runner.supervisor.replies import Replies
 from runner.supervisor.segment import Conductor
@@ -240,7 +241,7 @@ async def show_image(settings: Settings) -> ImageInfo | None:
 async def examine(settings: Settings) -> tuple[Check, ...]:
     """Look at every prerequisite and live condition of a supervisor with these settings."""
     status = await asyncio.to_thread(_status, settings)
-    outward = await asyncio.to_thread(outward_checks, settings.ingress, status)
+    outward = await asyncio.to_thread(lambda: (*price_checks(settings), *outward_checks(settings.ingress, status)))
     async with Engine(host=settings.docker_host, deadline=ASK_PATIENCE) as engine:
         return (*health.examine(await gather(settings, engine, owner=owner_label(settings.state_dir), status=status)), *outward)
 

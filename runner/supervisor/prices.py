@@ -37,6 +37,11 @@ LISTED: Mapping[str, Price] = {
 }
 
 
+def is_listed(model: str, own: Mapping[str, Price]) -> bool:
+    """Whether a table knows a model's price."""
+    return any(model.startswith(name) for name in (*own, *LISTED))
+
+
 def price_of(model: str, own: Mapping[str, Price]) -> Price:
     """The price of a model; one that no table knows costs as much as the dearest that is known."""
     for table in (own, LISTED):

@@ -26,6 +26,12 @@ def rows(world: World, run: str) -> list[tuple[str, JsonObject]]:
     return [(event, data) for event, data in found if event.startswith("gateway.")]
 
 
+def door_of(folder: Path) -> Path:
+    """The one gateway's socket beneath a folder."""
+    (door,) = folder.rglob(SOCKET_NAME)
+    return door
+
+
 def knock(path: Path) -> None:
     """Connect as whoever runs this test; who is refused is hung up on."""
     with socket.socket(socket.AF_UNIX) as knocking:
@@ -47,12 +53,12 @@ def test_the_first_stranger_is_on_record_at_once_and_their_number_at_the_end(tmp
         row = world.a_run()
         stage.conduct(row)
         await stage.reaches(row, RunState.RUNNING)
-        (door,) = tmp_path.rglob(SOCKET_NAME)
+        door = door_of(tmp_path)
         for _ in range(3):
             await asyncio.to_thread(knock, door)
         which = {"segment": row.segment, "attempt": row.attempt}
         first = ("gateway.stranger", {**which, "pid": os.getpid(), "uid": os.getuid()})
-        while not rows(world, row.id):  # nobody waits for it to be written
+        while not rows(world, row.id):  # noqa: ASYNC110 - nobody is told when it is written
             await asyncio.sleep(0.01)
         assert rows(world, row.id) == [first]
         await stage.drain.finish()
