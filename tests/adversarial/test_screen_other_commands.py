@@ -11,6 +11,7 @@ import pytest
 from runner.model import JsonObject
 from tests.adversarial.test_screen_hostile_records import ATTACKS, harmless, poison, poisoned
 from tests.helpers.fake_service import RUN, FakeService
+from tests.helpers.fake_shares import SHARE, FakeShares, a_share
 from tests.helpers.terminal import Terminal, reset, stage
 
 SHOWING = [
@@ -21,6 +22,8 @@ SHOWING = [
     ("grants",),
     ("approvals", "stats"),
     ("approvals", "--all"),
+    ("shares", "--all"),
+    ("show", SHARE),
 ]
 MORE = {
     "A4": "\x1b[38;5;0;48;5;0msame\x1b[0m",
@@ -56,6 +59,9 @@ def test_an_emulator_shows_of_every_command_what_the_renderer_says(
     """
     poison(service, EVERY)
     service.grants.row = poisoned(service.grants.row, EVERY)  # type: ignore[assignment]
+    handed = FakeShares(service.asked)
+    handed.rows = [poisoned(a_share(warnings=["w"]), EVERY)]  # type: ignore[list-item]
+    service.shares = handed
     rows: list[JsonObject] = [{"person": EVERY, "tool": EVERY, "decided": 1, "approved": 1, "denied": 0, "undone": 0}]
     rows[0] |= {"expired": 0, "timed": 1, "median_seconds": 1.5, "under_two_seconds": 0.5}
 

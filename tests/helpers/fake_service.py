@@ -278,7 +278,8 @@ class FakeService:
         known = {"approval": APPROVAL, "run": RUN, "capture": CAPTURE, "grant": GRANT, "reply": REPLY, "share": SHARE}
         for kind, id in known.items():
             if len(ref) >= 6 and id.startswith(ref):
-                return {"kind": kind, "id": id, **(self.grants.row if kind == "grant" else {})}
+                whole = self.grants.row if kind == "grant" else await self.shares.shown(id) if kind == "share" else {}
+                return {"kind": kind, "id": id, **whole}
         raise NotFoundError(f"cannot find {ref}: no such id")
 
     @property

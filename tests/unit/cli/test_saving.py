@@ -113,6 +113,12 @@ def test_bytes_that_are_not_those_of_the_digest_leave_nothing(folder: Path, side
     assert list(folder.iterdir()) == []
 
 
+def test_an_empty_file_arrives_as_one(folder: Path) -> None:
+    side = OtherSide("x", data=b"", size=0, digest=f"sha256:{hashlib.sha256(b'').hexdigest()}")
+    fetch(side, folder)
+    assert (side.asked, (folder / "x").read_bytes()) == (1, b"")
+
+
 @pytest.mark.parametrize(
     "change",
     [
