@@ -14,25 +14,25 @@ from runner.gateway.shapes import (
     one_of,
     record,
     refuse,
+    shown,
     text,
     text_or,
 )
-from runner.model import Json, JsonObject
+from runner.model import Json
 
 _BLOCKS = 20_000
 _NAME = text(512)
 
 
 def cache_control(value: Json, where: str) -> Json:
-    """Only what a cache mark is; other keys of it are left out."""
+    """Only what a cache mark is; other keys of it are left out. For an hour it would cost twice what input does."""
     if value is None:
         return None
     if not isinstance(value, dict) or value.get("type") != "ephemeral":
         refuse(where, "is no cache mark")
-    made: JsonObject = {"type": "ephemeral"}
-    if value.get("ttl") in ("5m", "1h"):
-        made["ttl"] = value["ttl"]
-    return made
+    if value.get("ttl") not in (None, "5m"):
+        refuse(f"{where}.ttl", f"is {shown(value['ttl'])}, which is not reserved for")
+    return {"type": "ephemeral"}
 
 
 _CACHE: dict[str, Rule] = {"cache_control": cache_control}
@@ -77,7 +77,7 @@ _REDACTED = record({"type": one_of("redacted_thinking"), "data": text()}, _CACHE
 _BY_ROLE: dict[str, dict[str, Rule]] = {
     "user": {"text": TEXT, "image": _IMAGE, "document": _DOCUMENT, "tool_result": _RESULT},
     "assistant": {"text": TEXT, "tool_use": _TOOL_USE, "thinking": _THINKING, "redacted_thinking": _REDACTED},
-    "system": {"text": TEXT},  # newer models get their reminders as system messages within the conversation
+    "system": {"text": TEXT},  # the CLI's notes, to newer models; see `notes`
 }
 _MESSAGES = {
     role: record({"role": one_of(role), "content": text_or(listed(by_type(kinds), _BLOCKS))})

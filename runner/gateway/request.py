@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from runner.digest import MalformedJsonError, parse_strict
 from runner.gateway.content import TEXT, cache_control, message
 from runner.gateway.media import check_media
+from runner.gateway.notes import check_notes
 from runner.gateway.refusals import RequestRefusedError
 from runner.gateway.shapes import (
     Rule,
@@ -81,6 +82,7 @@ def read_request(body: bytes, *, reference: Reference, limits: GatewayLimits) ->
     made = record(_needed(), _maybe(reference, limits), dropped=frozenset({"metadata"}))(value, "request")
     assert isinstance(made, dict)  # noqa: S101 - what `record` makes, said to the type checker
     check_media(made["messages"], limits)
+    check_notes(made["messages"], model=reference.model)
     return ModelRequest(body=made, stream=made.pop("stream", False) is True, results=_results(made["messages"]), size=len(body))
 
 

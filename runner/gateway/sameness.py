@@ -7,6 +7,7 @@ conversation is `memory`'s business.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,8 +17,8 @@ from runner.model import Digest, Json, JsonObject
 
 #: How the CLI introduces itself when the SDK drives it; pinned, since it is told to the model as its maker's word.
 IDENTITY = "You are a Claude agent, built on Anthropic's Claude Agent SDK."
-#: The CLI's note to the provider's accounting; it is no instruction, and changes with the CLI's build.
-_BILLING = "x-anthropic-billing-header:"
+#: The CLI's note to the provider's accounting, which changes with its build. One line of it is taken, and goes nowhere.
+_BILLING = re.compile(r"x-anthropic-billing-header:(?: [a-z_]{1,32}=[\w.-]{1,128};){1,20}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,8 @@ def definition(tool: JsonObject) -> Digest:
 
 def difference(body: JsonObject, expected: Expected) -> str | None:
     """What in a re-built request is not as it should be, in plain words; None when all is."""
-    if _texts(body.get("system")) != [IDENTITY, expected.system]:
+    first, *others = _texts(body.get("system")) or [""]
+    if (others if _BILLING.fullmatch(first) else [first, *others]) != [IDENTITY, expected.system]:
         return "its system prompt is not the profile's"
     tools = body.get("tools")
     for tool in tools if isinstance(tools, list) else []:
@@ -52,10 +54,15 @@ def difference(body: JsonObject, expected: Expected) -> str | None:
     return None
 
 
+def without_billing(body: JsonObject) -> None:
+    """Take the billing line out of a re-built request's system prompt, in place."""
+    system = body.get("system")
+    if isinstance(system, list) and _BILLING.fullmatch(next(iter(_texts(system)), "")):
+        body["system"] = system[1:]
+
+
 def _texts(system: Json) -> list[str]:
-    """The system prompt's blocks but the billing line."""
-    blocks = [system] if isinstance(system, str) else [str(part["text"]) for part in _objects(system)]
-    return [text for text in blocks if not text.startswith(_BILLING)]
+    return [system] if isinstance(system, str) else [str(part["text"]) for part in _objects(system)]
 
 
 def _objects(value: Json) -> list[JsonObject]:

@@ -30,6 +30,7 @@ from runner.gateway.purse import Purse, Unbounded, fit, most_input, wanted
 from runner.gateway.refusals import DESK_REFUSED, RequestRefusedError, UpstreamError, clean, status_for_cli
 from runner.gateway.reply import PING, Reply
 from runner.gateway.request import ModelRequest, allowed_betas, read_request
+from runner.gateway.sameness import without_billing
 from runner.gateway.spoken import Spoken, without_excuses
 from runner.gateway.tags import quiet_results
 from runner.gateway.till import Till
@@ -178,6 +179,7 @@ class Gateway:
 
         Says how many tokens its input cannot exceed.
         """
+        without_billing(request.body)
         self._history.restore(request.body["messages"])
         without_excuses(request.body["messages"])
         quiet_results(request.body["messages"])

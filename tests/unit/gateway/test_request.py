@@ -40,7 +40,7 @@ def a_cli_request() -> JsonObject:
         "model": MODEL,
         "messages": [
             user({"type": "text", "text": "go", "cache_control": mark}),
-            {"role": "system", "content": [{"type": "text", "text": "# Environment"}]},
+            {"role": "system", "content": [{"type": "text", "text": "# Environment\n\nToday's date is 2026-11-30."}]},
             {
                 "role": "assistant",
                 "content": [
@@ -51,9 +51,9 @@ def a_cli_request() -> JsonObject:
                 ],
             },
             user({"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "x"}, IMAGE, PDF]}),
-            {"role": "system", "content": "15000000 tokens left"},
+            {"role": "system", "content": "<total_tokens>15000000 tokens left</total_tokens>"},
         ],
-        "system": [{"type": "text", "text": "test", "cache_control": {**mark, "ttl": "1h"}}],
+        "system": [{"type": "text", "text": "test", "cache_control": mark}],
         "tools": [
             {"name": "DeferredToolPlaceholder", "description": "d", "input_schema": {}, "defer_loading": True},
             {**READ, "cache_control": mark},
@@ -94,7 +94,9 @@ def test_every_result_is_found_with_its_first_text_only() -> None:
         {"type": "text", "text": "and this"},
     )
     later = user({"type": "tool_result", "tool_use_id": "t4"})
-    body = a_request(user({"type": "text", "text": "go"}), call, old, again, new, later, {"role": "system", "content": "left"})
+    body = a_request(
+        user({"type": "text", "text": "go"}), call, old, again, new, later, {"role": "system", "content": "# Environment"}
+    )
     assert read(body).results == (
         ToolResult(tool_use_id="t0", text="old", is_error=False),
         ToolResult(tool_use_id="t1", text="text", is_error=False),
@@ -246,11 +248,22 @@ def test_a_body_of_too_many_values_is_refused_before_it_is_parsed() -> None:
     assert refusal(b"[" + b"0," * 2000 + b"0]", limits) == "cannot read the request: too many values"
 
 
-def test_a_cache_mark_keeps_nothing_but_itself() -> None:
-    body = a_request(
-        user({"type": "text", "text": "a", "cache_control": {"type": "ephemeral", "scope": "global", "ttl": "9y"}})
-    )
+@pytest.mark.parametrize("more", [{}, {"ttl": "5m"}, {"scope": "global"}])
+def test_a_cache_mark_keeps_nothing_but_itself(more: JsonObject) -> None:
+    body = a_request(user({"type": "text", "text": "a", "cache_control": {"type": "ephemeral", **more}}))
     assert read(body).body["messages"] == [user({"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}})]
+
+
+@pytest.mark.parametrize("ttl", ["1h", "9y", 3600])
+def test_a_cache_for_longer_than_is_reserved_for_is_refused(ttl: Json) -> None:
+    """M11: writing it costs twice what input does, and what is set aside is a quarter more. The CLI here never asks for it."""
+    mark: JsonObject = {"type": "ephemeral", "ttl": ttl}
+    for body in (
+        a_request(user({"type": "text", "text": "a", "cache_control": mark})),
+        a_request(system=[{"type": "text", "text": "a", "cache_control": mark}]),
+        a_request(tools=[{**READ, "cache_control": mark}]),
+    ):
+        assert "cache_control.ttl" in refusal(body)
 
 
 def test_betas_that_grant_something_are_dropped() -> None:
