@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 import time
 
-from runner.app import failpoint
 from runner.approvals.decide import end, end_for_run
 from runner.approvals.effects import finish_effect
 from runner.lifecycle import APPROVAL, ApprovalEvent, RunEvent, sources
 from runner.model import RunId
 from runner.store import Connection, Store, runs
 from runner.store import approvals as rows
+from runner.supervisor.failpoint import failpoint
 
 
 def take(conn: Connection, run: RunId, what: str) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import secrets
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from runner.supervisor.drain import Drain
 from runner.supervisor.effects import Effects, Parts
 from runner.supervisor.endings import Endings
 from runner.supervisor.facts import gather
+from runner.supervisor.failpoint import failpoint
 from runner.supervisor.grants import Grants
 from runner.supervisor.health import Check
 from runner.supervisor.ids import Ids
@@ -136,6 +137,7 @@ async def serve(settings: Settings, *, ready: Callable[[], None]) -> None:
                     clock=clock,
                     ids=ids,
                     enqueue=lanes.enqueue,
+                    hindrance=dispatch.hindrance,
                     replies=replies,
                     pictures=Studio(engine=engine, owner=owner, boot=tenancy.boot, runtime=settings.runtime),
                     owner=owner,
@@ -253,26 +255,6 @@ def _status(settings: Settings) -> JsonObject | None:
             return client.record("status")
     except RunnerError:
         return None
-
-
-def failpoint(where: str | None) -> Callable[[str, Sequence[str]], None] | None:
-    """What kills this process with SIGKILL around a certain transaction; None without a setting (fault campaigns only).
-
-    Args:
-        where: An audit event, `before` or `after` its transaction is committed, and which one: `run.hold:after:2`.
-    """
-    if where is None:
-        return None
-    event, when, *rest = where.split(":")
-    left = [int(rest[0]) if rest else 1]
-
-    def watch(now: str, events: Sequence[str]) -> None:
-        if now == when and event in events:
-            left[0] -= 1
-            if left[0] == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    return watch
 
 
 def owner_label(state_dir: Path) -> str:

@@ -14,7 +14,7 @@ from runner.model import Json, JsonObject
 from runner.render.block import show_block
 from runner.render.card_words import what_came_from_outside
 from runner.render.concealed import what_was_hidden
-from runner.render.door import what_was_noticed
+from runner.render.door import waiting_words, what_was_noticed
 from runner.render.notices import show_channels
 from runner.render.screen import CELL, Page, Part, Screen, Styled
 from runner.render.threads import thread_words
@@ -217,6 +217,9 @@ def show_status(screen: Screen, status: JsonObject) -> None:
             continue
         if key == "notices":
             show_channels(screen, status)
+            continue
+        if key == "waiting":
+            screen.say("  ", Styled(key, "dim", 19), waiting_words(status))
             continue
         if isinstance(value, dict):
             shown = ", ".join(f"{inner} {text_at(value, inner)}" for inner in value if value[inner] not in (None, "", 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from runner.notify.worker import Notifier
@@ -37,6 +38,7 @@ class Backstage:
     clock: Clock
     ids: Ids
     enqueue: Enqueue
+    hindrance: Callable[[], str | None]  #: what attempts wait for
     pictures: Pictures
     replies: Replies  #: what leaves towards contacts
     owner: str  #: label of this supervisor's containers

@@ -64,6 +64,10 @@ class Dispatch:
         # Unique per boot: a former boot's work is taken over by our own recovery, never by DBOS's (engine.md §4).
         self._executor = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
+    def hindrance(self) -> str | None:
+        """What attempts wait for; see `Places`."""
+        return self._places.hindrance()
+
     async def open(self, conduct: Conduct, *, tell: Callable[[Callable[[], None]], None] = lambda _nudge: None) -> None:
         """Create DBOS's tables where missing, forget a dead supervisor's work and make `enqueue` work.
 

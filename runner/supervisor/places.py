@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from runner.model import JsonObject
+
 #: Seconds between two looks at whether the machine has room.
 AGAIN_SECONDS = 1.0
 
@@ -29,6 +31,17 @@ class _Waiter:
     agent: str
     owner: bool
     called: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+def waiting_view(queued: int, *, paused: bool, hindrance: str | None) -> JsonObject | None:
+    """How many attempts wait for a container, and what for; None when none does.
+
+    Args:
+        queued: Runs that are queued, whether the queue has come to them or not.
+        paused: Whether the supervisor begins none.
+        hindrance: As `Places` says it.
+    """
+    return {"attempts": queued, "for": "resume" if paused else hindrance or "turn"} if queued else None
 
 
 class Places:
@@ -65,6 +78,11 @@ class Places:
             else:
                 self._waiting.remove(waiter)
             self._call()
+
+    def hindrance(self) -> str | None:
+        """What whoever is next waits for: `place` or `room`; None: nobody waits."""
+        following = min(self._waiting, key=lambda waiter: not waiter.owner, default=None)
+        return None if following is None else "room" if self._fits(following) else "place"
 
     def vacant(self, agent: str) -> bool:
         """Whether a run of the owner's would get a place at once, past nobody."""

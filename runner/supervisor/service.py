@@ -32,6 +32,7 @@ from runner.supervisor.grants import Grants
 from runner.supervisor.handing import Handing
 from runner.supervisor.intake import Intake
 from runner.supervisor.lanes import Captures
+from runner.supervisor.places import waiting_view
 from runner.supervisor.progress import retry
 from runner.supervisor.queue import Queue
 from runner.supervisor.reception import Reception
@@ -94,6 +95,7 @@ class SupervisorService:
             "state_dir": on.state_dir,
             "model": on.model_kind,
             "runs": {state: count for state, count in sorted(counts.items())},
+            "waiting": waiting_view(counts.get("queued", 0), paused=paused is not None, hindrance=on.hindrance()),
             "pending": pending,
             "paused": pause_view(paused),
             "ingress": self.tally.view,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from runner.supervisor.places import Places
+import pytest
+
+from runner.render.door import waiting_words
+from runner.supervisor.places import Places, waiting_view
 
 
 class Runs:
@@ -111,3 +114,45 @@ def test_whoever_gives_up_waiting_leaves_nothing_behind() -> None:
         assert runs.running == ["c"]
 
     lived(story, host=1, agent=1)
+
+
+def test_what_the_next_one_waits_for_is_a_place_or_room() -> None:
+    """`status` says so: of those that wait, whoever is next counts."""
+
+    async def main() -> list[str | None]:
+        said: list[str | None] = []
+        free = True
+        places = Places(host=1, agent=1, kept=0, room=lambda *, others: free)
+        said.append(places.hindrance())
+        async with places.one("a", owner=True):
+            waiting = asyncio.create_task(_through(places))
+            await asyncio.sleep(0)
+            said.append(places.hindrance())
+            free = False
+        said.append(places.hindrance())
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        return [*said, places.hindrance()]
+
+    assert asyncio.run(main()) == [None, "place", "room", None]
+
+
+async def _through(places: Places) -> None:
+    async with places.one("b", owner=True):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("queued", "paused", "hindrance", "shown"),
+    [
+        (0, False, None, "none"),
+        (1, False, None, "1 attempt: their turn is about to come"),
+        (2, False, "place", "2 attempts: every place for them is taken (RUNNER_HOST)"),
+        (2, False, "room", "2 attempts: the machine has no room for one more (runner doctor says of what)"),
+        (3, True, "place", "3 attempts: the supervisor is paused (runner resume)"),
+    ],
+)
+def test_status_says_how_many_attempts_wait_and_what_for(
+    queued: int, *, paused: bool, hindrance: str | None, shown: str
+) -> None:
+    assert waiting_words({"waiting": waiting_view(queued, paused=paused, hindrance=hindrance)}) == shown
