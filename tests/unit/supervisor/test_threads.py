@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from runner.digest import parse_call
 from runner.errors import (
     AlreadyDecidedError,
     NotAllowedError,
@@ -17,9 +19,10 @@ from runner.errors import (
     UsageError,
 )
 from runner.lifecycle import CaptureState, RunState
-from runner.model import OWNER, FromAgent, Policy, RunId
+from runner.model import OWNER, FromAgent, Policy, RunId, Verdict
+from runner.policy import decide
 from runner.profiles.examples import EmptyDirectory
-from runner.store import audit, captures, contacts, pausing, runs, threads
+from runner.store import VerdictRow, audit, captures, contacts, pausing, runs, threads, verdicts
 from runner.supervisor import threads as rules
 from runner.supervisor.contexts import Contexts
 from runner.supervisor.endings import Ending
@@ -78,6 +81,25 @@ def test_taint_comes_along_is_told_and_makes_the_run_strict(by_reading: bool, ta
     talk.end(second.id)
     assert talk.tainted_by(talk.said()) == [source]
     assert talk.row(talk.said("other")).strict is False
+
+
+def test_a_saved_yes_counts_in_a_thread_only_while_it_is_untainted(talk: Talk) -> None:
+    """Design.md §6, R72: of two gates each alone, the profile's floor and the thread's taint."""
+    profile = talk.publish(strict=False)
+    saved = VerdictRow(agent="tester", tool="Write", verdict="allow", set_by=ANNA, set_at=talk.door.now)
+    with talk.door.store.begin() as conn:
+        verdicts.put(conn, saved)
+    contexts = Contexts(store=talk.door.store, max_policy=Policy.SKIP)
+
+    def said(run: object) -> Verdict:
+        found = contexts.fresh(EmptyDirectory(), agent="tester", sender=OWNER, folder=profile.cwd, run=RunId(str(run)))
+        call = parse_call("Write", '{"file_path": "a.txt", "content": "x"}')
+        return decide(call, profile, replace(found, sensitive=False)).verdict
+
+    first = talk.said(read=True)
+    clean = talk.said("clean")
+    assert [said(first), said(clean), said(talk.said("clean"))] == [Verdict.ALLOW] * 3
+    assert said(talk.said()) is Verdict.ASK
 
 
 def test_an_untainted_thread_keeps_the_profile_s_own_strictness(talk: Talk) -> None:
