@@ -6,7 +6,6 @@ Owns reading the peer's identity when a connection is made, before a byte of it 
 from __future__ import annotations
 
 import os
-import re
 import socket
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from runner.gateway import connected
+from runner.gateway import connected, containers_in
 
 if TYPE_CHECKING:
     import asyncio
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 PEER = "runner.peer"  #: the scope's key
 
-_CONTAINER = re.compile("[0-9a-f]{64}")  #: what every engine names its containers' cgroups by
 _PTS, _TTY = 136, 4  #: major numbers of terminals
 
 
@@ -65,7 +63,7 @@ def _contained(pid: int) -> bool:
         own = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return True
-    return bool({*_CONTAINER.findall(theirs)} - {*_CONTAINER.findall(own)})
+    return bool(containers_in(theirs) - containers_in(own))
 
 
 def _terminal(pid: int) -> str | None:

@@ -6,7 +6,7 @@ never passes a request or a block of a kind it does not know.
 
 from runner.gateway.listener import SOCKET_NAME
 from runner.gateway.memory import Asked, Conversation
-from runner.gateway.peers import Peers, Residents, connected
+from runner.gateway.peers import Peers, Residents, connected, containers_in
 from runner.gateway.purse import MIN_REPLY, Hold, Purse, Spent
 from runner.gateway.refusals import RequestRefusedError, UpstreamError
 from runner.gateway.sameness import Expected, definition
@@ -54,6 +54,7 @@ __all__ = [
     "UpstreamError",
     "UpstreamFactory",
     "connected",
+    "containers_in",
     "definition",
     "make_upstream",
     "picture",

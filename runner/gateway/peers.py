@@ -59,9 +59,14 @@ def containers_of(connection: socket.socket) -> frozenset[str]:
     try:
         with connected(connection) as peer:
             groups = Path(f"/proc/{peer.pid}/cgroup").read_text(encoding="utf-8", errors="replace") if peer.pid > 0 else ""
-            return frozenset(_CONTAINER.findall(groups)) if peer.lives() else frozenset()
+            return containers_in(groups) if peer.lives() else frozenset()
     except OSError:
         return frozenset()
+
+
+def containers_in(groups: str) -> frozenset[str]:
+    """Ids of the containers that a process's `/proc/PID/cgroup` names."""
+    return frozenset(_CONTAINER.findall(groups))
 
 
 class Connected(NamedTuple):
