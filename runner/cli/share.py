@@ -75,7 +75,8 @@ def share(  # noqa: PLR0913 - each is a flag of the contract
             resolution="--dry-run shows what would leave; on a terminal, runner share asks",
         )
     contents = read_files([Path(file) for file in files])
-    screen.progress(f"looking through {size(sum(len(data) for _, data in contents))}")
+    if not json:
+        screen.progress(f"looking through {size(sum(len(data) for _, data in contents))}")
     body: JsonObject = {"to": to, "note": note, "files": _packed(contents)}
     if duration is not None:
         body["seconds"] = _seconds(duration)
@@ -130,7 +131,8 @@ def _agreed(screen: Screen, draft: JsonObject, consent: _Consent) -> bool:
         raise DigestMismatchError(
             "cannot share: this is not what you saw", resolution="runner share FILE... --to CONTACT --dry-run shows it as it is"
         )
-    _say(screen, draft)
+    if not screen.json:
+        _say(screen, draft)
     if consent.digest is None and texts_at(draft, "warnings"):
         raise UsageError(
             f"cannot share without asking: {texts_at(draft, 'warnings')[0]}",

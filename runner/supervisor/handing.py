@@ -18,8 +18,8 @@ from runner.supervisor.callers import Request
 from runner.supervisor.progress import Clock
 from runner.supervisor.sharing_views import offer_view
 
-#: Shares of one answer.
-MOST = 50
+#: Shares of one answer: as many as can be fetched at once.
+MOST = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

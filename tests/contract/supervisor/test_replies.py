@@ -208,6 +208,15 @@ def test_nothing_is_released_while_paused_and_what_was_ready_waits_for_a_person(
     assert desk.approve(row)["state"] == "released"
 
 
+def test_what_was_released_before_a_pause_stays_readable_to_its_sender(desk: Desk) -> None:
+    """R29: a pause stops what is new; a reply was handed over when it was released, and a share never was."""
+    run = desk.answered("It is a bill.")
+    desk.approve(desk.reply(run))
+    with desk.store.begin() as conn:
+        pausing.pause(conn, who=ANNA, reason=None, now=NOW)
+    assert desk.heard(run) == ("answered", "It is a bill.")
+
+
 def test_a_reply_to_somebody_who_was_blocked_or_removed_is_not_released(desk: Desk) -> None:
     row = desk.reply(desk.answered("hello"))
     with desk.store.begin() as conn:

@@ -86,6 +86,7 @@ def test_off_a_terminal_nothing_is_shared_without_an_explicit_yes(run: Run, door
     (here / "report.txt").write_text("the api key is sk-0123456789abcdef0123\n")
     refused = run("share", "report.txt", "--to", "maria", "--yes")
     assert (refused.code, "report.txt: it holds what looks like a secret" in refused.err) == (2, True)
+    assert json.loads(run("share", "report.txt", "--to", "maria", "--yes", "--json").err)["error"]["code"] == "usage"
     seen = run("share", "report.txt", "--to", "maria", "--dry-run", "--json").json
     assert run("share", "report.txt", "--to", "maria", "--yes", "--digest", "sha256:" + "0" * 64).code == 6
     assert events(door) == []

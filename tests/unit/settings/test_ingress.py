@@ -16,7 +16,7 @@ PEM = {"certificate": "/etc/runner/cert.pem", "key": "/etc/runner/key.pem"}
 
 def test_it_is_off_by_default() -> None:
     assert Ingress().bind is None
-    assert Ingress().per_hour == 20
+    assert (Ingress().per_hour, Ingress().share_seconds) == (20, 7 * 86400)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,8 @@ def test_senders_find_it_where_it_says(table: dict[str, Any], origin: str) -> No
         ({"bind": "127.0.0.1:8443", "public_url": "https://a.example/path"}, "public_url"),
         ({"bind": "127.0.0.1:8443", "public_url": "https://user@a.example"}, "public_url"),
         ({"per_hour": 0}, "per_hour"),
+        ({"share_seconds": 0}, "share_seconds"),
+        ({"share_seconds": 91 * 86400}, "share_seconds"),
         ({"tls": True}, "tls"),
     ],
 )
