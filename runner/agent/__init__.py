@@ -3,6 +3,7 @@
 Performs nothing and decides nothing.
 """
 
+from runner.agent.frames import FrameLimits
 from runner.agent.gate import Answer, Gate, Outcome
 from runner.agent.options import Start, argv, brokered_tools, bundled_cli, container_tools, environment, versions
 from runner.agent.seat import Seat
@@ -12,6 +13,7 @@ from runner.agent.transport import ByteStream, Mirror
 __all__ = [
     "Answer",
     "ByteStream",
+    "FrameLimits",
     "Gate",
     "Message",
     "Mirror",

@@ -35,6 +35,8 @@ def escape(screen: Screen) -> None:
     else:
         for result in results:
             _line(screen, result)
+        for line in _costs(results):
+            screen.say(line)
         said = f"{out} of {len(results)} got out"
         screen.say(Styled(said, "bold red" if out else "bold green"), f"; {void} could not be tried here" if void else "")
     if out:
@@ -52,9 +54,24 @@ def _line(screen: Screen, result: Result) -> None:
         screen.say(Styled("", "", 5), found)
 
 
+def _costs(results: tuple[Result, ...]) -> list[str]:
+    """What the floods cost others at most, beside what a script that does nothing does."""
+    both = [(one.measure, one.calm) for one in results if one.measure is not None and one.calm is not None]
+    if not both:
+        return []
+    latency, stall = max(one.latency for one, _ in both), max(one.stall for one, _ in both)
+    quiet = both[0][1]
+    return [
+        f"while they flooded, another run's answer took {latency * 1000:.1f} ms ({quiet.latency * 1000:.1f} beside nothing)",
+        f"and nothing waited longer than {stall * 1000:.0f} ms for its turn ({quiet.stall * 1000:.0f}); at most "
+        f"{max(one.memory for one, _ in both)} MiB and {max(one.handles for one, _ in both)} handles were taken",
+    ]
+
+
 def _row(result: Result) -> JsonObject:
     script = result.script
     measure: Json = None if result.measure is None else asdict(result.measure)
+    calm: Json = None if result.calm is None else asdict(result.calm)
     return {
         "id": script.id,
         "class": script.kind,
@@ -63,5 +80,6 @@ def _row(result: Result) -> JsonObject:
         "verdict": result.verdict.value,
         "found": list(result.found),
         "measure": measure,
+        "calm": calm,
         "note": result.note,
     }

@@ -1,6 +1,6 @@
 # Before every Perl script; see prelude.sh. Numbers of calls are x86_64's: elsewhere VOID says that nothing was tried.
 use strict; no warnings; use Socket;
-our ($abstract, $port, $outside, $process) = @ARGV;
+our ($abstract, $port, $outside, $process, $model) = @ARGV;
 $| = 1;
 my $machine = `uname -m`;
 sub out { print "OUT @_\n" }

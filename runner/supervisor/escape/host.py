@@ -14,7 +14,7 @@ from runner.resources import profiles_dir
 from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
 from runner.settings import Settings
-from runner.supervisor.escape.judge import Result
+from runner.supervisor.escape.judge import NOTICED, Result
 from runner.supervisor.escape.run import Stage, try_all
 from runner.supervisor.escape.scripts import escape_scripts
 
@@ -36,7 +36,9 @@ async def try_host(settings: Settings, *, progress: Callable[[Result], None]) ->
         image = await image_info(engine)
         if image is None:
             raise SandboxError("cannot try to escape: there is no sandbox image", resolution="runner image build")
-        stage = Stage(engine=engine, image=image, owner=_owner(settings), profile=profile, runtime=settings.runtime)
+        stage = Stage(
+            engine=engine, image=image, owner=_owner(settings), profile=profile, runtime=settings.runtime, noticed=NOTICED
+        )
         return await try_all(stage, escape_scripts(), progress=progress)
 
 

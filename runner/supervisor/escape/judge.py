@@ -17,8 +17,14 @@ from runner.supervisor.escape.standins import UNASKED
 PATIENCE = 25.0
 #: A script's output is kept up to here, to look for the secret in it.
 _KEPT = 256 * 1024
-#: What a flood may cost: figures of a run that is served meanwhile, with room for a busy machine.
-SLOWER, STALL, MEMORY, HANDLES = 200.0, 0.6, 256, 64
+#: How many times as long as beside a script that does nothing, in the same run: another run's round trip, and the longest that
+#: nothing else got its turn. What is shorter than the least that counts is taken for it.
+SLOWER, LONGER = 50.0, 40.0
+_LEAST_LATENCY, _LEAST_STALL = 0.004, 0.02
+#: What this process may grow by: MiB, file handles. At the gateway one body of 32 MiB is read at a time, which takes some 150.
+MEMORY, BODY, HANDLES = 64, 208, 64
+#: Seconds that a person who waits for an answer notices; asked of the operator's own host only.
+NOTICED = 2.0
 
 
 class Verdict(Enum):
@@ -37,6 +43,7 @@ class Result:
     verdict: Verdict
     found: tuple[str, ...]
     measure: Measure | None = None
+    calm: Measure | None = None  #: the same beside a script that does nothing
     note: str = ""  #: how its conversation ended, for one that had any
 
 
@@ -75,24 +82,36 @@ def told(script: EscapeScript, heard: Heard, *, token: str) -> list[str]:
     return found
 
 
-def costs(measure: Measure | None) -> list[str]:
-    """What a script may not cost those beside it."""
-    if measure is None:
+def costs(script: EscapeScript, measure: Measure | None, *, calm: Measure | None, noticed: float | None = None) -> list[str]:
+    """What a script may not cost those beside it.
+
+    Args:
+        script: Which.
+        measure: Beside the script.
+        calm: Beside a script that does nothing.
+        noticed: Seconds that are too long by themselves; None: only compared.
+    """
+    if measure is None or calm is None:
         return []
     found = []
-    if measure.slower > SLOWER:
-        found.append(f"another run was {measure.slower:.0f} times slower")
-    if measure.stall > STALL and measure.seconds > 2:
-        found.append(f"nothing else got its turn for {measure.stall:.0%} of the time")
-    if measure.memory > MEMORY:
+    slower = measure.latency / max(calm.latency, _LEAST_LATENCY)
+    longer = measure.stall / max(calm.stall, _LEAST_STALL)
+    if slower > SLOWER:
+        found.append(f"another run was {slower:.0f} times slower")
+    if longer > LONGER or (noticed is not None and measure.stall > noticed):
+        found.append(f"nothing else got its turn for {measure.stall:.1f} seconds, {longer:.0f} times as long as beside nothing")
+    if measure.memory > (BODY if script.kind == "gateway" else MEMORY):
         found.append(f"the supervisor grew by {measure.memory} MiB")
     if measure.handles > HANDLES:
         found.append(f"the supervisor held {measure.handles} more handles")
     return found
 
 
-def result_of(script: EscapeScript, heard: Heard, *, faults: Sequence[str], measure: Measure | None) -> Result:
+def result_of(
+    script: EscapeScript, heard: Heard, *, faults: Sequence[str], measure: Measure | None, calm: Measure | None = None
+) -> Result:
     """The verdict: one fault is enough to be out."""
     void = [line.removeprefix("VOID ") for line in heard.lines if line.startswith("VOID ")]
     verdict = Verdict.OUT if faults else Verdict.VOID if void else Verdict.HELD
-    return Result(script=script, verdict=verdict, found=tuple(faults or void), measure=measure, note=heard.note)
+    found = tuple(faults or void)
+    return Result(script=script, verdict=verdict, found=found, measure=measure, calm=calm, note=heard.note)

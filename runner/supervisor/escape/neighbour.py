@@ -1,13 +1,16 @@
 """Another run's container beside a script's, and this process: whether they go on while somebody floods.
 
-Everything is told relative to how it was in the same run without the flood: no figure depends on how fast a machine is.
+Times are judged relative to the same beside a script that does nothing, in the same run: no figure depends on how fast a
+machine is.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import statistics
 import time
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import psutil
@@ -15,20 +18,31 @@ import psutil
 from runner.errors import SandboxError
 from runner.sandbox.box import Box
 
-_PAUSE = 0.02
-_QUIET_ROUNDS = 25
+#: Seconds between two looks of each kind.
+_PAUSE, _TICK = 0.02, 0.005
 _MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What a script cost the others. `slower`: another run's median round trip, as a multiple of a quiet one's."""
+    """What others had of a script; times in seconds."""
 
     seconds: float
-    slower: float
-    stall: float  #: longest time that nothing else got its turn here, as a share of `seconds`
+    latency: float  #: another run's median round trip
+    stall: float  #: the longest that nothing else of this process got its turn
     memory: int  #: MiB that this process grew by, at most
     handles: int  #: file handles that it grew by, at most
+
+
+def usual(measures: list[Measure]) -> Measure:
+    """Of each figure the median: one bad moment of the machine is no yardstick."""
+    return Measure(
+        seconds=statistics.median(one.seconds for one in measures),
+        latency=statistics.median(one.latency for one in measures),
+        stall=statistics.median(one.stall for one in measures),
+        memory=statistics.median_high(one.memory for one in measures),
+        handles=statistics.median_high(one.handles for one in measures),
+    )
 
 
 class Neighbour:
@@ -37,29 +51,44 @@ class Neighbour:
     def __init__(self, box: Box) -> None:
         """A container that echoes lines."""
         self._box = box
-        self._quiet = 0.0
         self._process = psutil.Process()
-
-    async def settle(self) -> None:
-        """Take the measure of a quiet host."""
-        rounds = [await self._round() for _ in range(_QUIET_ROUNDS)]
-        self._quiet = max(statistics.median(rounds), 1e-4)
+        self._late = 0.0
+        self._memory = self._handles = 0
 
     async def beside(self, stop: asyncio.Event) -> Measure:
         """Go on echoing until told to stop."""
-        began = last = time.monotonic()
+        began = time.monotonic()
         memory, handles = self._own()
-        rounds, late, most, held = [], 0.0, 0, 0
-        while not stop.is_set():
-            rounds.append(await self._round())
-            await asyncio.sleep(_PAUSE)
-            now = time.monotonic()
-            late, last = max(late, now - last - _PAUSE), now
-            grown, more = self._own()
-            most, held = max(most, grown - memory), max(held, more - handles)
-        seconds = max(time.monotonic() - began, 1e-3)
-        slower = statistics.median(rounds) / self._quiet if rounds else 1.0
-        return Measure(seconds=seconds, slower=slower, stall=late / seconds, memory=most // _MIB, handles=held)
+        self._late, self._memory, self._handles = 0.0, memory, handles
+        async with self._watching():
+            rounds = [await self._round()]
+            while not stop.is_set():
+                await asyncio.sleep(_PAUSE)
+                rounds.append(await self._round())
+        return Measure(
+            seconds=time.monotonic() - began,
+            latency=statistics.median(rounds),
+            stall=self._late,
+            memory=(self._memory - memory) // _MIB,
+            handles=self._handles - handles,
+        )
+
+    @contextlib.asynccontextmanager
+    async def _watching(self) -> AsyncIterator[None]:
+        task = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        while True:
+            last = time.monotonic()
+            await asyncio.sleep(_TICK)
+            self._late = max(self._late, time.monotonic() - last - _TICK)
+            memory, handles = self._own()
+            self._memory, self._handles = max(self._memory, memory), max(self._handles, handles)
 
     async def _round(self) -> float:
         began = time.monotonic()

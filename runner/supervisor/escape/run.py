@@ -10,31 +10,54 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from runner.agent import Message, Session, Start
+from runner.agent import FrameLimits, Message, Session, Start
 from runner.errors import RunnerError
 from runner.fence import Fenced
-from runner.gateway import Gateway, Reference, ScriptedUpstream
+from runner.gateway import Gateway, Reference
 from runner.model import Digest, Limits, Profile, RunId
 from runner.sandbox.box import Box
 from runner.sandbox.engine import Engine, ImageInfo
 from runner.sandbox.launch import LaunchOrder, launch, reap
 from runner.sandbox.spec import LAST_UID
 from runner.supervisor.escape.judge import PATIENCE, Heard, Result, costs, result_of, told
-from runner.supervisor.escape.neighbour import Measure, Neighbour
+from runner.supervisor.escape.neighbour import Measure, Neighbour, usual
 from runner.supervisor.escape.scene import Scene
 from runner.supervisor.escape.scripts import Ends, EscapeScript
-from runner.supervisor.escape.standins import UNASKED, Counted, CountingDesk, DenyingGate
+from runner.supervisor.escape.standins import UNASKED, Counted, CountingDesk, DenyingGate, UnhurriedUpstream
 
-#: How many scripts run side by side, each as another uid; one that measures runs alone.
+#: How many scripts run side by side, each as another uid.
 _SIDE_BY_SIDE = 3
 _LIMITS = Limits(memory=256 * 1024**2, cpus=1.0, pids=128)
-_ALONE = frozenset({"exhaustion", "stdio", "protocol"})
+#: Kinds that are measured by what they cost others; each runs alone.
+ALONE = frozenset({"exhaustion", "gateway", "stdio", "protocol"})
+#: What the measures beside a flood are held against; of so many runs of it.
+_CALM = EscapeScript(
+    id="calm",
+    kind="calm",
+    tries="do nothing",
+    must="nothing happens",
+    ends=Ends.DONE,
+    language="sh",
+    text="sleep 0.3; echo DONE",
+)
+_CALM_RUNS = 3
+
+
+class Beside(NamedTuple):
+    """Whom a script may not disturb, and what they have when nothing does."""
+
+    neighbour: Neighbour
+    calm: Measure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Where scripts are run. `profile`: any; those that speak the agent's protocol are taken for its agent."""
+    """Where scripts are run. `profile`: any; those that speak the agent's protocol are taken for its agent.
+
+    `noticed`: seconds that are too long by themselves, see `costs`. `frames` and `gateway`: what a flood meets.
+    """
 
     engine: Engine
     image: ImageInfo
@@ -42,6 +65,9 @@ class Stage:
     profile: Profile
     runtime: str = "runc"
     launch: Callable[..., Awaitable[Box]] = launch
+    noticed: float | None = None
+    frames: FrameLimits | None = None
+    gateway: Callable[..., Gateway] = Gateway
 
 
 async def try_all(
@@ -76,10 +102,10 @@ async def _all(
     for number in range(_SIDE_BY_SIDE):
         uids.put_nowait(LAST_UID - 1 - number)
 
-    async def one(script: EscapeScript, neighbour: Neighbour | None) -> None:
+    async def one(script: EscapeScript, beside: Beside | None) -> None:
         uid = await uids.get()
         try:
-            found[script.id] = await _try(stage, script, base / script.id, uid=uid, neighbour=neighbour)
+            found[script.id] = await _try(stage, script, base / script.id, uid=uid, beside=beside)
         finally:
             uids.put_nowait(uid)
         progress(found[script.id])
@@ -87,15 +113,16 @@ async def _all(
     try:
         async with asyncio.TaskGroup() as group:
             for script in scripts:
-                if script.kind not in _ALONE:
+                if script.kind not in ALONE:
                     group.create_task(one(script, None))
     except ExceptionGroup as several:
         raise several.exceptions[0] from None
-    alone = [script for script in scripts if script.kind in _ALONE]
+    alone = [script for script in scripts if script.kind in ALONE]
     if alone:
         async with _beside(stage, base / "neighbour") as neighbour:
+            beside = Beside(neighbour, await _calm(stage, neighbour, base / "calm", uid=LAST_UID - 1))
             for script in alone:
-                await one(script, neighbour)
+                await one(script, beside)
     return found
 
 
@@ -105,46 +132,51 @@ async def _beside(stage: Stage, folder: Path) -> AsyncIterator[Neighbour]:
     scene = Scene(folder, uid=LAST_UID)
     box = await _launched(stage, scene, ("cat",))
     try:
-        neighbour = Neighbour(box)
-        await neighbour.settle()
-        yield neighbour
+        yield Neighbour(box)
     finally:
         await box.destroy()
 
 
-async def _try(stage: Stage, script: EscapeScript, folder: Path, *, uid: int, neighbour: Neighbour | None) -> Result:
+async def _calm(stage: Stage, neighbour: Neighbour, folder: Path, *, uid: int) -> Measure:
+    """What they have beside a container that comes, does nothing and goes."""
+    await asyncio.to_thread(_make, folder)
+    runs = [await _try(stage, _CALM, folder / str(number), uid=uid, beside=Beside(neighbour)) for number in range(_CALM_RUNS)]
+    return usual([one.measure for one in runs if one.measure is not None])
+
+
+async def _try(stage: Stage, script: EscapeScript, folder: Path, *, uid: int, beside: Beside | None) -> Result:
     await asyncio.to_thread(_make, folder, "gateway")
-    scene, desk = Scene(folder, uid=uid), CountingDesk()
-    gateway = Gateway(
+    scene, desk, upstream = Scene(folder, uid=uid, model=stage.profile.model), CountingDesk(), UnhurriedUpstream()
+    gateway = stage.gateway(
         directory=folder / "gateway",
         desk=desk,
         reference=Reference(model=stage.profile.model, offered=frozenset()),
-        upstream=ScriptedUpstream(()),
+        upstream=upstream,
     )
+    calm = beside.calm if beside is not None else None
     await gateway.start()
     try:
         await scene.set_up()
-        heard, measure = await _measured(stage, script, scene, neighbour=neighbour)
-        faults = [*told(script, heard, token=scene.token), *await scene.differences(), *costs(measure)]
-        faults += ["a request was forwarded"] * bool(desk.opened)
+        heard, measure = await _measured(stage, script, scene, beside=beside)
+        faults = [*told(script, heard, token=scene.token), *await scene.differences()]
+        faults += costs(script, measure, calm=calm, noticed=stage.noticed)
+        faults += ["a request was forwarded"] * bool((desk.opened or upstream.asked) and not script.asks)
     finally:
         await gateway.stop()
         await scene.clear()
-    return result_of(script, heard, faults=faults, measure=measure)
+    return result_of(script, heard, faults=faults, measure=measure, calm=calm)
 
 
-async def _measured(
-    stage: Stage, script: EscapeScript, scene: Scene, *, neighbour: Neighbour | None
-) -> tuple[Heard, Measure | None]:
-    if neighbour is None:
+async def _measured(stage: Stage, script: EscapeScript, scene: Scene, *, beside: Beside | None) -> tuple[Heard, Measure | None]:
+    if beside is None:
         return await _run(stage, script, scene), None
     stop = asyncio.Event()
-    beside = asyncio.create_task(neighbour.beside(stop))
+    measuring = asyncio.create_task(beside.neighbour.beside(stop))
     try:
         heard = await _run(stage, script, scene)
     finally:
         stop.set()
-        measure = await beside
+        measure = await measuring
     return heard, measure
 
 
@@ -175,7 +207,7 @@ async def _converse(stage: Stage, stream: Counted) -> str:
         return
 
     try:
-        end = await Session(stream, start, gate=gate, mirror=mirror).run(Message(text=Fenced("go")))
+        end = await Session(stream, start, gate=gate, mirror=mirror, limits=stage.frames).run(Message(text=Fenced("go")))
     except RunnerError as error:  # that it breaks a rule is the point
         said = error.brief
     else:

@@ -30,10 +30,11 @@ _SETTINGS = (
 class Scene:
     """The host's side of one script."""
 
-    def __init__(self, folder: Path, *, uid: int) -> None:
+    def __init__(self, folder: Path, *, uid: int, model: str = "none") -> None:
         """Not set yet; see `set_up`."""
         self.folder = folder
         self.uid = uid
+        self.model = model
         self.token = secrets.token_hex(16)
         self.abstract = f"runner-escape-{secrets.token_hex(8)}"
         self.visits: list[str] = []
@@ -49,7 +50,7 @@ class Scene:
     @property
     def words(self) -> tuple[str, ...]:
         """What the script is told of the host, so that it has something to look for."""
-        return self.abstract, str(self._port), str(self.folder / "outside"), str(os.getpid())
+        return self.abstract, str(self._port), str(self.folder / "outside"), str(os.getpid()), self.model
 
     async def set_up(self) -> None:
         """Lay the folders, the traps and the sockets."""

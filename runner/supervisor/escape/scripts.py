@@ -12,7 +12,9 @@ from runner.errors import SandboxError
 from runner.resources import escape_dir
 
 _NAME = re.compile(r"(\d\d-[a-z0-9-]+)\.(sh|agent\.pl|pl)")
-_FACT = re.compile(r"# (class|tries|must|ends): (.+)")
+_FACT = re.compile(r"# (class|tries|must|ends|may): (.+)")
+#: What a script may do: valid requests are for the model, and what they cost others is what is looked at.
+_ASK = "ask the model"
 
 
 class Ends(Enum):
@@ -35,6 +37,7 @@ class EscapeScript:
     ends: Ends
     language: str
     text: str  #: with its prelude
+    asks: bool = False  #: its requests may be forwarded
 
     def argv(self, words: Sequence[str]) -> tuple[str, ...]:
         """The container's command; `words` are what the script is told of the host."""
@@ -71,4 +74,5 @@ def _read(path: Path, *, id: str, language: str) -> EscapeScript:
         ends=Ends(facts["ends"]),
         language=language,
         text=f"{prelude}\n{text}",
+        asks=facts.get("may") == _ASK,
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 
 from runner.agent import Answer, Outcome
-from runner.model import Json
+from runner.gateway import UpstreamError
+from runner.model import Json, JsonObject
 from runner.sandbox.box import Box, Chunk
 
 #: A conversation that was over before the script was asked anything: it tried nothing.
@@ -60,6 +63,32 @@ class DenyingGate:
         """The tool handler."""
         self.asked += 1
         return Outcome(text="not carried out", is_error=True)
+
+
+class UnhurriedUpstream:
+    """A model that counts tokens slowly, so that what is held meanwhile shows; `asked` counts what it was asked besides."""
+
+    SECONDS = 1.0
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def send(
+        self, request: JsonObject, *, betas: tuple[str, ...] = ()
+    ) -> AbstractAsyncContextManager[AsyncIterator[JsonObject]]:
+        """Counted: nothing of a script may be forwarded."""
+        del request, betas
+        self.asked += 1
+        raise UpstreamError("the escape suite has no model")
+
+    async def count_tokens(self, request: JsonObject, *, betas: tuple[str, ...] = ()) -> int:
+        """Costs nothing, and takes its time."""
+        del betas
+        await asyncio.sleep(self.SECONDS)
+        return len(request)
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
 
 
 class CountingDesk:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from campaigns.wall import MUTATIONS
+from runner.agent import FrameLimits
+from runner.gateway import Gateway, GatewayLimits
 from runner.resources import sandbox_dir
 from runner.sandbox.box import Box
 from runner.sandbox.engine import Engine, ImageInfo
@@ -42,6 +44,47 @@ def test_none_of_the_scripts_gets_out(engine: Engine, sandbox_image: ImageInfo) 
     heard = results["45-bare-tool-messages"].note
     assert int(heard.split("; ")[1].split()[0]) > 0, "the tool server was never reached, so that it shows nothing"
     assert asyncio.run(engine.find({"runner.state": f"{OWNER}-escape"})) == ()
+
+
+class NoLock:
+    """In the place of a lock: nobody waits."""
+
+    async def __aenter__(self) -> None:
+        return
+
+    async def __aexit__(self, *_: object) -> None:
+        return
+
+
+def unlocked(**more: Any) -> Gateway:
+    """A gateway that takes as many bodies at once as there are connections, and of those any number."""
+    gateway = Gateway(limits=GatewayLimits(connections=1000, burst=1000, per_second=1000.0), **more)
+    for name, value in vars(gateway).items():
+        if isinstance(value, asyncio.Lock):
+            setattr(gateway, name, NoLock())
+    return gateway
+
+
+MIB = 1024 * 1024
+FRAMES = FrameLimits(frame_bytes=300 * MIB, segment_bytes=300 * MIB, burst=12_000, in_flight=10**6, in_flight_bytes=2**40)
+GROWN, STOOD, HELD_ON = "the supervisor grew", "nothing else got its turn", "more handles"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"frames": FRAMES}, {"39-stdout-without-an-end": GROWN, "42-hook-flood": STOOD}),
+        ({"gateway": unlocked}, {"47-heavy-bodies": GROWN, "48-connection-floods": HELD_ON}),
+    ],
+    ids=["frames", "gateway"],
+)
+def test_past_a_looser_bound_a_flood_costs_the_others_and_is_judged_out(
+    engine: Engine, sandbox_image: ImageInfo, changes: dict[str, Any], told: dict[str, str]
+) -> None:
+    """M1, M6: frames, places and bodies at the gateway; a measure that no flood fails would show nothing."""
+    results = tried(engine, sandbox_image, *told, owner=f"{OWNER}-loose", **changes)
+    assert {id: result.verdict for id, result in results.items()} == dict.fromkeys(told, Verdict.OUT)
+    assert {id: result.found for id, result in results.items() if told[id] not in " ".join(result.found)} == {}
 
 
 def agents_own_directory(body: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -18,13 +19,14 @@ SCRIPTS = escape_scripts()
 
 
 def results(*verdicts: Verdict) -> tuple[Result, ...]:
-    measure = Measure(seconds=1.0, slower=2.0, stall=0.1, memory=3, handles=1)
+    measure = Measure(seconds=1.0, latency=0.002, stall=0.1, memory=3, handles=1)
     return tuple(
         Result(
             script=script,
             verdict=verdict,
             found=() if verdict is Verdict.HELD else (f"\x1b[2Jfound by {script.id}",),
-            measure=measure if script.kind == "exhaustion" else None,
+            measure=measure,
+            calm=replace(measure, latency=0.001, stall=0.02),
         )
         for script, verdict in zip(SCRIPTS, verdicts, strict=False)
     )
@@ -61,6 +63,8 @@ def test_the_last_line_says_how_many_got_out(
     suite(*verdicts)
     ran = run("doctor", "--escape")
     assert (ran.code, ran.out.splitlines()[-1]) == (code, last)
+    assert "another run's answer took 2.0 ms (1.0 beside nothing)" in ran.out
+    assert "nothing waited longer than 100 ms for its turn (20); at most 3 MiB and 1 handles" in ran.out
     assert "safe" not in ran.out
     assert "\x1b[2J" not in ran.out + ran.err
 
@@ -71,4 +75,4 @@ def test_as_json_each_script_says_what_it_tried_and_what_became_of_it(run: Run, 
     said = json.loads(ran.out)
     assert (ran.code, said["ok"], said["out"], said["untried"], said["of"]) == (1, False, 1, 0, 2)
     assert [row["verdict"] for row in said["scripts"]] == ["held", "out"]
-    assert set(said["scripts"][0]) == {"id", "class", "tries", "must", "verdict", "found", "measure", "note"}
+    assert set(said["scripts"][0]) == {"id", "class", "tries", "must", "verdict", "found", "measure", "calm", "note"}

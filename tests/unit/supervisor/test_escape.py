@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from runner.supervisor.escape import escape_scripts
 from runner.supervisor.escape.judge import Heard, Verdict, costs, result_of, told
-from runner.supervisor.escape.neighbour import Measure
+from runner.supervisor.escape.neighbour import Measure, usual
+from runner.supervisor.escape.run import ALONE
 from runner.supervisor.escape.scene import Scene
 from runner.supervisor.escape.scripts import Ends
 from runner.supervisor.escape.standins import UNASKED
@@ -44,6 +46,8 @@ WANTED = {
     "planted": "31-planted",
     "control-protocol floods": "42-hook-flood",
     "bare tool messages": "45-bare-tool-messages",
+    "valid requests that are heavy": "47-heavy-bodies",
+    "connection floods": "48-connection-floods",
 }
 
 
@@ -58,6 +62,7 @@ def test_a_script_is_told_of_the_host_as_arguments() -> None:
     assert DONE.argv(("a", "1"))[:2] == ("sh", "-c")
     assert DONE.argv(("a", "1"))[3:] == (DONE.id, "a", "1")
     assert KILLED.argv(("a", "1"))[:2] == ("perl", "-e")
+    assert Scene(Path("/nowhere"), uid=1, model="m").words[-1] == "m"
     assert "sub out" in KILLED.text
 
 
@@ -90,14 +95,63 @@ def test_what_tried_nothing_is_void_and_one_fault_is_out() -> None:
     assert result_of(DONE, heard("VOID x\n"), faults=("process 1 is left",), measure=None).verdict is Verdict.OUT
 
 
+CALM = Measure(seconds=1.0, latency=0.01, stall=0.03, memory=0, handles=3)
+
+
 @pytest.mark.parametrize(
-    ("changes", "count"),
-    [({}, 0), ({"slower": 500.0}, 1), ({"stall": 0.9}, 1), ({"memory": 1024}, 1), ({"handles": 300}, 1)],
+    ("changes", "told"),
+    [
+        ({}, []),
+        ({"latency": 0.6}, ["another run was 60 times slower"]),
+        ({"stall": 1.8}, ["nothing else got its turn for 1.8 seconds, 60 times as long as beside nothing"]),
+        ({"memory": 200}, ["the supervisor grew by 200 MiB"]),
+        ({"handles": 100}, ["the supervisor held 100 more handles"]),
+    ],
 )
-def test_a_flood_may_not_cost_the_others_more_than_so_much(changes: dict[str, float], count: int) -> None:
-    fine = {"seconds": 10.0, "slower": 3.0, "stall": 0.1, "memory": 20, "handles": 3}
-    assert len(costs(Measure(**{**fine, **changes}))) == count  # type: ignore[arg-type]
-    assert costs(None) == []
+def test_a_flood_may_not_cost_the_others_much_more_than_a_script_that_does_nothing(
+    changes: dict[str, float], told: list[str]
+) -> None:
+    """M1, M6: compared with the same run's own calm, so that no figure depends on the machine."""
+    fine = {"seconds": 10.0, "latency": 0.05, "stall": 0.2, "memory": 30, "handles": 40}
+    assert costs(CUT, Measure(**{**fine, **changes}), calm=CALM) == told  # type: ignore[arg-type]
+    assert costs(CUT, None, calm=CALM) == []
+
+
+def test_a_body_at_the_gateway_may_cost_what_one_of_the_greatest_size_does_and_no_more() -> None:
+    """M6."""
+    body = Measure(seconds=6.0, latency=0.01, stall=0.1, memory=150, handles=9)
+    assert costs(SCRIPTS["47-heavy-bodies"], body, calm=CALM) == []
+    assert costs(SCRIPTS["47-heavy-bodies"], replace(body, memory=300), calm=CALM) == ["the supervisor grew by 300 MiB"]
+
+
+def test_the_usual_is_no_single_bad_moment() -> None:
+    bad = replace(CALM, stall=0.9, latency=0.5, memory=40)
+    assert usual([CALM, bad, CALM]) == CALM
+
+
+def test_on_ones_own_host_a_stall_that_a_person_notices_is_too_long_by_itself() -> None:
+    busy = Measure(seconds=1.0, latency=0.5, stall=1.0, memory=0, handles=3)
+    flood = Measure(seconds=9.0, latency=0.5, stall=3.0, memory=0, handles=3)
+    assert costs(CUT, flood, calm=busy) == []
+    assert len(costs(CUT, flood, calm=busy, noticed=2.0)) == 1
+
+
+def test_what_is_too_short_to_tell_is_no_yardstick() -> None:
+    still = Measure(seconds=1.0, latency=0.0001, stall=0.0001, memory=0, handles=0)
+    assert costs(CUT, Measure(seconds=1.0, latency=0.05, stall=0.2, memory=0, handles=0), calm=still) == []
+
+
+def test_only_a_script_whose_requests_are_valid_may_ask_the_model() -> None:
+    assert [script.id for script in SCRIPTS.values() if script.asks] == ["47-heavy-bodies"]
+
+
+def test_every_kind_that_floods_is_measured_beside_a_neighbour() -> None:
+    """Issue 7 item 2: the gateway's floods too."""
+    floods = {
+        script.kind for script in SCRIPTS.values() if "flood" in script.id or script.id in {"47-heavy-bodies", "26-memory"}
+    }
+    assert floods <= ALONE
+    assert "gateway" in floods
 
 
 def test_only_what_floods_is_cut_and_only_memory_is_killed() -> None:
