@@ -33,7 +33,6 @@ from tests.helpers.stored import ANNA, an_approval, opened
 from tests.helpers.talking import Talk
 
 
-
 @pytest.fixture
 def talk(tmp_path: Path) -> Iterator[Talk]:
     with opened(tmp_path / "runner.db") as store:
