@@ -119,6 +119,13 @@ def test_what_cannot_be_decoded_to_its_own_size_is_refused(engine: Engine, file:
     assert left(engine) == ()
 
 
+def test_one_picture_that_is_none_ends_the_others_and_leaves_no_container(engine: Engine) -> None:
+    """I1: the rest of its capture is given up, whatever became of it so far."""
+    with pytest.raises(CaptureError, match="image 2"):
+        clean(engine, pictures.png(), pictures.head(16, 8) + b"x", *[pictures.noise(400, 400)] * 4)
+    assert left(engine) == ()
+
+
 def test_a_stream_that_unpacks_to_far_more_than_its_picture_is_read_no_further(engine: Engine) -> None:
     """Item 106: 40 megabytes of zeros behind 16 by 8 pixels."""
     bomb = pictures.head(16, 8) + chunk(b"IDAT", zlib.compress(bytes(40_000_000))) + chunk(b"IEND", b"")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import tarfile
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.sandbox.decoders import recipe, sift
-from runner.sandbox.decoding import PIPES, UID, DecoderSpec, Job, UndecodableError, create_body, read
+from runner.sandbox.decoding import PIPES, UID, DecoderSpec, Job, UndecodableError, create_body, decode, read
 from runner.sandbox.inspection import departures
 from runner.sandbox.spec import FIRST_UID, LAST_UID
 
@@ -66,6 +67,44 @@ def test_whatever_comes_out_is_refused_or_exactly_as_long_as_it_says(answer: byt
         return
     assert len(found.data) == found.width * found.height * found.channels
     assert max(found.width, found.height) <= 10
+
+
+class SlowEngine:
+    """An engine that takes its time to create a container."""
+
+    def __init__(self) -> None:
+        self.asked, self.made = asyncio.Event(), asyncio.Event()
+        self.removed: list[str] = []
+
+    async def create(self, body: object) -> str:
+        """After a while."""
+        self.asked.set()
+        await self.made.wait()
+        return "c1"
+
+    async def remove(self, container: str) -> None:
+        """Noted."""
+        self.removed.append(container)
+
+    async def inspect(self, container: str) -> None:
+        """It is gone."""
+
+
+def test_a_container_that_is_being_made_when_nobody_wants_it_any_more_is_removed() -> None:
+    """Another picture of the same capture was none meanwhile."""
+
+    async def go() -> list[str]:
+        engine = SlowEngine()
+        decoding = asyncio.create_task(decode(cast("Any", engine), JOB, spec=SPEC, image=IMAGE, labels={}))
+        await engine.asked.wait()
+        decoding.cancel()
+        await asyncio.sleep(0)
+        engine.made.set()
+        with pytest.raises(asyncio.CancelledError):
+            await decoding
+        return engine.removed
+
+    assert asyncio.run(go()) == ["c1"]
 
 
 @pytest.mark.parametrize("media_type", PIPES)
