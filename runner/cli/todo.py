@@ -63,7 +63,7 @@ def _capture(line: JsonObject) -> JsonObject:
     """A capture that no agent sees before it is let in or started."""
     ref, state = text_at(line, "id"), text_at(line, "state")
     kept = {key: line.get(key) for key in ("id", "agent", "sender", "created")}
-    says = "a capture of a sender you have not verified" if state == "stub" else "a capture that waits to be started"
+    says = "a capture that waits to be let in" if state == "stub" else "a capture that waits to be started"
     return {"kind": state, **kept, "does": says, "command": f"runner {'accept' if state == 'stub' else 'start'} {ref}"}
 
 

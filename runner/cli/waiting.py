@@ -30,7 +30,7 @@ def captures(
     everything: Annotated[bool, typer.Option("--all", help="Those that have a run, too.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """List captures that wait: stubs of senders you have not verified, and those of agents that don't wake by themselves."""
+    """List captures that wait: stubs that nobody has let in, and those of agents that don't wake by themselves."""
     screen = Screen(json=json)
     with connect() as client:
         found = as_list(client.get("captures", state="all" if everything else state))

@@ -16,7 +16,7 @@ from runner.render.values import age, objects_at, text_at
 
 _STUB, _STORED, _BUDGET = "stub", "stored", "budget"
 _SAYS = {
-    _STUB: "Let in a capture of a sender you have not verified",
+    _STUB: "Let in a capture of which nothing is shown yet",
     _STORED: "Start the run of a capture that waits",
 }
 

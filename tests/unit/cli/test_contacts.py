@@ -92,7 +92,7 @@ def test_what_waits_is_on_the_list_of_what_needs_a_person(run: Run, service: Fak
     items = {item["id"]: item for item in run("todo", "--json").json["items"]}
     assert items[CAPTURE]["command"] == f"runner accept {CAPTURE}"
     assert items["c_123456789abcdefg"]["command"] == "runner start c_123456789abcdefg"
-    assert "a sender you have not verified" in run("todo").out
+    assert "waits to be let in" in run("todo").out
 
 
 @pytest.mark.parametrize("verb", ["accept", "start", "dismiss"])
