@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Callable
 
 from runner.digest import MalformedJsonError, parse_strict
@@ -24,15 +25,21 @@ _MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _INPUT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
+def own_name() -> str:
+    """A name that no other reply has, whatever the upstream calls it."""
+    return f"msg_{secrets.token_hex(12)}"
+
+
 class Reply:
     """One reply as it comes in.
 
     Args:
         limits: Caps on blocks and bytes.
+        name: What the CLI knows it by, which takes replies of one name for one; None: the upstream's own name for it.
     """
 
-    def __init__(self, limits: GatewayLimits) -> None:
-        self._limits = limits
+    def __init__(self, limits: GatewayLimits, *, name: str | None = None) -> None:
+        self._limits, self._name = limits, name
         self._bytes = 0
         self._start: JsonObject | None = None
         self._blocks: list[Block] = []
@@ -168,7 +175,7 @@ class Reply:
             raise _malformed("message_start")
         self._count(message.get("usage"))
         self._start = {
-            "id": identity,
+            "id": self._name or identity,
             "type": "message",
             "role": "assistant",
             "model": clean(str(message.get("model", "")), 256),

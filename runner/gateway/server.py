@@ -28,7 +28,7 @@ from runner.gateway.listener import Listener
 from runner.gateway.peers import Peers, who
 from runner.gateway.purse import Purse, Unbounded, fit, most_input, wanted
 from runner.gateway.refusals import DESK_REFUSED, RequestRefusedError, UpstreamError, clean, status_for_cli
-from runner.gateway.reply import PING, Reply
+from runner.gateway.reply import PING, Reply, own_name
 from runner.gateway.request import ModelRequest, allowed_betas, read_request
 from runner.gateway.sameness import without_billing
 from runner.gateway.spoken import Spoken, without_excuses
@@ -186,7 +186,7 @@ class Gateway:
         return most_input(request.body)
 
     async def _forward(self, exchange: Exchange, request: ModelRequest, told: Spoken, *, most: int) -> None:
-        reply, betas = Reply(self._limits), self._betas(exchange)
+        reply, betas = Reply(self._limits, name=own_name()), self._betas(exchange)
         hold = await self._till.set_aside(
             most=most,
             count=partial(self._upstream.count_tokens, request.body, betas=betas),

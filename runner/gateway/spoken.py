@@ -30,6 +30,7 @@ _REMOVED = re.compile(
     r"\[media removed: request limit\. [^\[\]]{1,400}\]"
     r"|\[(?:Image|Document) removed: the API could not process this (?:image|document)"
     r"(?: \([^\n]{1,400}\))?\. [^\[\]\n]{1,300}\]"
+    r"|\(media removed \u2014 rejected by API\)"
 )
 #: What the model reads there, whatever the CLI says about it.
 REMOVED = "[removed: it does not fit into the request, or cannot be read]"

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -30,6 +30,7 @@ from runner.gateway import (
     ScriptedUpstream,
     ToolUse,
     TurnDesk,
+    Upstream,
     picture,
 )
 from runner.gateway.scripted import Entry
@@ -85,6 +86,15 @@ class Tap:
 
     async def destroy(self) -> None:
         await self._box.destroy()
+
+
+class Heard(Upstream, Protocol):
+    """A model that notes what it is asked."""
+
+    @property
+    def requests(self) -> list[JsonObject]:
+        """Every request, as it was forwarded."""
+        ...
 
 
 @dataclass
@@ -164,6 +174,8 @@ class AgentHarness:
         tap: Callable[[Box], Tap] = Tap,
         transcript: Sequence[str] | None = None,
         asked_first: str | None = "",
+        upstream: Heard | None = None,
+        past: Sequence[str] | None = None,
     ) -> Talk:
         """Launch, talk to the end, remove.
 
@@ -179,11 +191,13 @@ class AgentHarness:
             transcript: Lines of a session that goes on; None begins a new one.
             asked_first: What the gateway compares the first prompt with; "": the message; None: it compares nothing. Where a
                 transcript goes on, the message comes behind it.
+            upstream: The model, in place of `turns`.
+            past: What the gateway takes the transcript to be; by default what it is.
         """
         chosen = profile or a_profile()
         asked = Message(text=Fenced(message)) if isinstance(message, str) else message
         offered = frozenset((*container_tools(chosen), *(model_name(name) for name in brokered_tools(chosen))))
-        upstream = Noted(ScriptedUpstream(tuple(Entry(blocks=tuple(turn)) for turn in turns)))
+        upstream = upstream or Noted(ScriptedUpstream(tuple(Entry(blocks=tuple(turn)) for turn in turns)))
         begin = Start(profile=chosen, session_id=SESSION, system_prompt="You are tested.", resume=transcript is not None)
         mounts = Mounts(
             snapshot=self.snapshot,
@@ -197,7 +211,7 @@ class AgentHarness:
             environment=environment() if variables is None else variables,
             mounts=mounts,
         )
-        conversation = _conversation(asked, asked_first or asked.text, transcript or ())
+        conversation = _conversation(asked, asked_first or asked.text, past or transcript or ())
         expected = Expected(system=begin.system_prompt, definitions=known(self.image), conversation=conversation)
         reference = Reference(model=chosen.model, offered=offered, expected=None if asked_first is None else expected)
         residents = Residents()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,7 +73,11 @@ def test_a_turn_is_decided_before_the_cli_sees_its_calls_and_arrives_as_handed_o
     reply, usage = asyncio.run(main())
     told = reply_events(text("a"), tool_use("undeclared__Bash", "{}"), tool_use("Read", "{}", identity="toolu_2"))
     told[-2] = {**told[-2], "usage": {"input_tokens": 10, "output_tokens": 5}}
-    assert (reply.status, reply.headers["content-type"], reply.events()) == (200, "text/event-stream", told)
+    start, *rest = reply.events()
+    named: Any = start["message"]
+    assert (reply.status, reply.headers["content-type"], rest) == (200, "text/event-stream", told[1:])
+    # Under a name of our own: of replies that an upstream calls alike the CLI makes one (measured).
+    assert (named["id"] != "msg_1", {**named, "id": "msg_1"}) == (True, told[0]["message"])
     assert [tool.raw for tool in desk.turns[0].tool_uses] == ['{"command": "ls"}', "{}"]
     assert usage == Usage(requests=1, turns=1, input_tokens=10, output_tokens=5)
 

@@ -110,7 +110,7 @@ LEGITIMATE: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("name", LEGITIMATE)
 def test_what_the_cli_changes_from_one_request_to_the_next_is_no_difference(name: str) -> None:
-    """Measured on CLI 2.1.332; the real one is asked in tests/integration/gateway/test_memory.py."""
+    """Measured on CLI 2.1.332; the real one is asked in tests/integration/agent/test_memory.py."""
     assert tell(at_work(), *LEGITIMATE[name]) is None
 
 
