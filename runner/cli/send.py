@@ -105,7 +105,7 @@ def _deliver(body: JsonObject, screen: Screen, *, route: tuple[str, ...], wait: 
         if not lines:
             screen.progress(Styled("  0.0 s", "dim"), f"  sent {sent.get('capture')}, run {sent.get('run')}")
             if words := thread_words(sent):
-                screen.progress("         thread ", words)
+                screen.progress(Styled("", "dim", 7), f"  thread {words}")
         run = follow_run(screen, client, str(sent.get("run")), lines=lines)
     if screen.json:
         screen.document(

@@ -28,6 +28,12 @@ def test_a_capture_goes_into_the_thread_and_what_comes_along_is_said(run: Run, s
     assert told.json["thread"] == {"name": "taxes", "continues": BEFORE, "taint": [TAINT]}
 
 
+def test_who_waits_is_told_of_the_thread_in_words_that_need_no_escape(run: Run, service: FakeService) -> None:
+    service.run_row |= {"state": "replied", "reply": "done"}
+    ran = run("send", "scribe", "--note", "go on", "--thread", "taxes", "--wait")
+    assert f"\n         thread taxes, continues {BEFORE}; from outside" in ran.err
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [
