@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from runner.model import Json, JsonObject
+from tests.helpers.burden import MIB, MOST_STALLED, baseline, watched
 from tests.helpers.gateway import MemoryUpstream, a_gateway, a_request, ask
 from tests.helpers.upstream import reply_events, text
-
-MIB = 2**20
 
 
 def within(content: bytes) -> bytes:
@@ -78,38 +76,15 @@ WELL_FORMED: dict[str, Callable[[], bytes]] = {
     ),
     "many results": lambda: results(40_000),
 }
-#: Times that the plainest reading of as long a text, by the standard library, keeps everything else waiting.
-MOST_STALLED = 10
-
-
-def baseline() -> float:
-    """Seconds of this process that the standard library needs to read a plain text of 14 MiB and write it again."""
-    body = json.dumps("x" * (14 * MIB))
-    began = time.process_time()
-    json.dumps(json.loads(body), ensure_ascii=False).encode()
-    return time.process_time() - began
 
 
 async def served(folder: Path, upstream: MemoryUpstream, body: bytes) -> tuple[int, float]:
-    """The status of a request's answer, and the most work the process did between two turns of its loop meanwhile.
-
-    Work and not time: another process that takes the machine stalls nothing of ours.
-    """
-    longest = 0.0
-
-    async def beat() -> None:
-        nonlocal longest
-        while True:
-            before = time.process_time()
-            await asyncio.sleep(0.001)
-            longest = max(longest, time.process_time() - before)
-
+    """The status of a request's answer, and how long nothing else had its turn meanwhile."""
     async with a_gateway(folder, upstream):
-        beating = asyncio.ensure_future(beat())
-        status = (await ask(folder, body)).status
-        beating.cancel()
+        async with watched() as burden:
+            status = (await ask(folder, body)).status
         assert (await ask(folder, a_request())).status == 200
-    return status, longest
+    return status, burden.stall
 
 
 @pytest.mark.parametrize("name", HEAVY)

@@ -10,6 +10,7 @@ import json
 import logging
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from runner.gateway import GatewayLimits
 from runner.gateway.request import BETAS
 from runner.model import Json
+from tests.helpers.burden import MIB, MOST_STALLED, Burden, baseline, watched
 from tests.helpers.gateway import MODEL, OFFERED, Desk, MemoryUpstream, a_gateway, a_request, ask, raw
 from tests.helpers.upstream import reply_events, text, tool_use
 
@@ -40,6 +42,9 @@ LIMITS = GatewayLimits(
     per_second=1e9,
     refusals=10**9,
 )
+
+#: For what is dear and well formed: the door's own bounds, and time to send it.
+HEAVY_LIMITS = replace(LIMITS, body_bytes=32 * MIB, body_items=1_000_000, head_seconds=10.0, body_seconds=60.0)
 
 _WORDS = st.sampled_from(
     [
@@ -140,29 +145,50 @@ class Faults(logging.Handler):
         self.found.append(record.getMessage())
 
 
-def check(sent: Sequence[bytes]) -> None:
-    """Send them all at once: whatever they are, the door stays in order and lets out nothing that it should not."""
+def check(sent: Sequence[bytes], limits: GatewayLimits = LIMITS) -> None:
+    """Send them all at once: whatever they are, the door stays in order, lets out nothing that it should not, and gives way.
+
+    None keeps the loop longer than a multiple of what reading a long text once does, and all of them together grow the process
+    by no more than a part of them for each sender, which is this process too, and a multiple of the largest for the door.
+    """
     upstream, desk, faults = MemoryUpstream(reply_events(text("fine"), tool_use("Read", "{}"))), Desk(), Faults()
 
-    async def main() -> list[bytes]:
+    async def main() -> tuple[list[bytes], Burden]:
         with tempfile.TemporaryDirectory() as folder:
-            async with a_gateway(Path(folder), upstream, desk, limits=LIMITS) as gateway:
-                answers = await asyncio.gather(*(raw(Path(folder), data) for data in sent))
+            async with a_gateway(Path(folder), upstream, desk, limits=limits) as gateway:
+                async with watched() as burden:
+                    answers = await asyncio.gather(*(raw(Path(folder), data) for data in sent))
                 assert (await ask(Path(folder), a_request())).status == 200, "the door is shut"
                 assert all(reason.isprintable() and len(reason) <= 300 for reason in gateway.refusals)
-                return answers
+                return answers, burden
 
+    most = MOST_STALLED * baseline()
     logging.getLogger("runner").addHandler(faults)
     logging.getLogger("asyncio").addHandler(faults)
     try:
-        answers = asyncio.run(main())
+        answers, burden = asyncio.run(main())
     finally:
         logging.getLogger("runner").removeHandler(faults)
         logging.getLogger("asyncio").removeHandler(faults)
     assert faults.found == [], faults.found
+    sizes = [len(data) for data in sent] or [0]
+    assert burden.stall < most, f"{burden.stall:.3f} s of work in one piece, at most {most:.3f}: {_beginnings(sent)}"
+    assert burden.grown < 64 * MIB + 2 * sum(sizes) + 16 * max(sizes), f"{burden.grown} bytes for {sizes}: {_beginnings(sent)}"
+    _check_answers(answers)
+    _check_forwarded(upstream)
+
+
+def _beginnings(sent: Sequence[bytes]) -> list[bytes]:
+    return [data[:300] for data in sent]
+
+
+def _check_answers(answers: Sequence[bytes]) -> None:
     for answer in answers:
         assert answer == b"" or int(answer[9:12]) in STATUSES, answer[:200]
         assert answer.count(b"HTTP/1.1 ") <= 1, "two answers on one connection"
+
+
+def _check_forwarded(upstream: MemoryUpstream) -> None:
     for body, betas in zip(upstream.requests, upstream.betas, strict=False):
         assert set(body) <= KEYS, body
         assert body["model"] == MODEL
