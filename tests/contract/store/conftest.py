@@ -8,7 +8,7 @@ import pytest
 from runner.store import Store
 from tests.helpers.stored import opened
 
-_ON_BOTH = ("test_rows", "test_counts", "test_share_rows")
+_ON_BOTH = ("test_rows", "test_counts", "test_share_rows", "test_threads")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from runner.errors import StoreError
-from runner.lifecycle import RunEvent
+from runner.lifecycle import RunEvent, RunState
 from runner.model import OWNER, CaptureId, RunId, Sender, SenderKind
 from runner.store import CaptureRow, Connection, RunRow, Store, captures, profiles, runs, threads, transcript
 from runner.store.threads import Part, ThreadRow
@@ -108,11 +108,11 @@ def test_the_database_lets_nobody_else_s_capture_into_a_thread_and_none_after_an
         "UPDATE threads SET agent = 'clerk'",
         "UPDATE threads SET profile_digest = 'sha256:0'",
         "DELETE FROM threads",
-        "INSERT OR REPLACE INTO threads SELECT * FROM threads",
+        "INSERT INTO threads SELECT * FROM threads",
         "UPDATE thread_captures SET continues = NULL",
         "UPDATE thread_captures SET thread = 'second'",
         "DELETE FROM thread_captures",
-        "INSERT OR REPLACE INTO thread_captures SELECT * FROM thread_captures",
+        "INSERT INTO thread_captures SELECT * FROM thread_captures",
     ],
 )
 def test_what_is_written_of_a_thread_cannot_change(sql: str, store: Store) -> None:
@@ -122,6 +122,21 @@ def test_what_is_written_of_a_thread_cannot_change(sql: str, store: Store) -> No
         in_thread(conn, in_thread(conn, None).id)
     with pytest.raises(StoreError), store.begin() as conn:
         conn.execute(text(sql))
+
+
+def test_the_list_has_what_moved_last_first(store: Store) -> None:
+    with store.begin() as conn:
+        begin(conn)
+        begin(conn, "second")
+        begin(conn, "unused")
+        first = in_thread(conn, None)
+        in_thread(conn, first.id, reply=False, created=NOW + 5, updated=NOW + 5)
+        in_thread(conn, None, name="second")
+        found = threads.listing(conn, limit=2)
+    assert [(line.thread.name, line.runs, line.state, line.updated) for line in found] == [
+        ("taxes", 2, RunState.QUEUED, NOW + 5),
+        ("second", 1, RunState.REPLIED, NOW),
+    ]
 
 
 def test_the_size_of_a_conversation_is_that_of_its_transcripts(store: Store) -> None:
