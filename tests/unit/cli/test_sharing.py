@@ -22,6 +22,7 @@ from runner.supervisor.handing import Handing
 from tests.helpers.door import Door, a_door
 from tests.helpers.fake_service import FakeService
 from tests.helpers.stored import ANNA
+from tests.helpers.terminal import Terminal
 from tests.unit.cli.conftest import Ran
 
 Run = Callable[..., Ran]
@@ -111,6 +112,17 @@ def test_a_dry_run_shows_what_would_leave_and_shares_nothing(run: Run, door: Doo
     ):
         assert said in out
     assert events(door) == []
+
+
+@pytest.mark.parametrize("answer", [b"n\n", b"\n", b"\x04"])
+def test_anything_but_a_clear_yes_at_the_terminal_shares_nothing(service: FakeService, here: Path, answer: bytes) -> None:
+    """R26, V7: also what was typed before the question was there."""
+    variables = {"RUNNER_STATE_DIR": os.environ["RUNNER_STATE_DIR"], "HOME": str(here)}
+    with Terminal("share", "report.txt", "--to", "maria", environment=variables, before=b"y\n") as terminal:
+        terminal.wait_for("[y/N]")
+        assert terminal.answer(answer) == 1
+        assert "nothing was shared" in terminal.text
+    assert [what for what, _ in service.asked] == ["share plan"]
 
 
 def made_link(here: Path) -> None:
