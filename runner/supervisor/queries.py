@@ -75,7 +75,8 @@ def whole_capture(conn: Connection, ref: str) -> JsonObject:
     """`show --json` of a capture."""
     row = captures.find(conn, ref)
     content = json.loads(row.text)
-    return capture_view(row, content, runs.of_capture(conn, row.id))
+    thread = thread_of(conn, threads.of_capture(conn, row.id))
+    return capture_view(row, content, runs.of_capture(conn, row.id)) | {"thread": thread}
 
 
 def listing(

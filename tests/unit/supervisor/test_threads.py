@@ -26,7 +26,7 @@ from runner.store import VerdictRow, audit, captures, contacts, pausing, runs, t
 from runner.supervisor import threads as rules
 from runner.supervisor.contexts import Contexts
 from runner.supervisor.endings import Ending
-from runner.supervisor.queries import run_facts, view_of
+from runner.supervisor.queries import run_facts, view_of, whole_capture
 from runner.supervisor.views import run_view
 from tests.helpers.door import Door
 from tests.helpers.stored import ANNA, an_approval, opened
@@ -255,13 +255,10 @@ def test_what_is_said_of_a_run_and_of_its_calls_names_the_thread(talk: Talk) -> 
     assert shown["thread"] == card["thread"]
     assert isinstance(shown["thread"], dict)
     assert (shown["thread"]["name"], shown["thread"]["continues"]) == ("taxes", first)
+    alone = str(talk.take().run.id)
     with talk.door.store.reading() as conn:
-        alone = run_view(run_facts(conn, talk_alone(talk)), None)
-    assert alone["thread"] is None
-
-
-def talk_alone(talk: Talk) -> str:
-    return str(talk.take().run.id)
+        assert whole_capture(conn, second.capture)["thread"] == shown["thread"]
+        assert run_view(run_facts(conn, alone), None)["thread"] is None
 
 
 def test_the_list_has_what_moved_last_first(talk: Talk) -> None:
