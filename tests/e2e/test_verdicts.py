@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.e2e.test_strangers_apart import add
 from tests.helpers.supervisor_process import SupervisorProcess, text, use, write
 
 pytestmark = pytest.mark.docker
@@ -36,7 +37,10 @@ def test_a_tool_blocked_while_its_call_waits_cannot_be_approved_and_survives_a_r
 
 
 def test_a_standing_allow_runs_a_write_unasked_and_is_given_with_a_decision(supervisor: SupervisorProcess) -> None:
-    """R72, R138, R144: approved once with --always, done unasked the next time, asked again after a reset."""
+    """R72, R138, R144: approved once with --always, done unasked the next time, asked again after a reset.
+
+    R33, R35: but asked about in a run that was made strict, and nothing of a contact reaches such an agent before it is let in.
+    """
     supervisor.script([write("one.txt", "1")], [write("two.txt", "2")], [text("both done")])
     supervisor.start()
     supervisor.publish(strict="false")
@@ -52,6 +56,19 @@ def test_a_standing_allow_runs_a_write_unasked_and_is_given_with_a_decision(supe
         "Created /workspace/two.txt: 1 bytes written.",
     ]
     assert {path.name: path.read_text() for path in supervisor.cwd.iterdir()} == {"one.txt": "1", "two.txt": "2"}
+    for path in supervisor.cwd.iterdir():
+        path.unlink()
+    strict = supervisor.send("go", "--strict")
+    asked = supervisor.until(strict, "held")
+    assert (asked["strict"], [call["verdict"] for call in asked["calls"]]) == (True, ["ask"])
+    assert supervisor.run("stop", strict).returncode == 0
+    add(supervisor, "maria")
+    supervisor.publish(strict="false", contacts=' ["maria"]')
+    stub = supervisor.ask("send", "tester", "--note", "x", "--as", "maria")
+    assert (stub["run"], stub["state"]) == (None, "stub")
+    run = supervisor.ask("accept", stub["capture"])["run"]
+    assert supervisor.until(run, "held")["strict"] is True
+    assert supervisor.run("stop", run).returncode == 0
     assert supervisor.ask("tools", "reset", "tester") == {"agent": "tester", "reset": ["Write"]}
     again = supervisor.ask("explain", "tester", "Write", '{"file_path": "x", "content": "x"}')
     assert (again["verdict"], again["rule"]) == ("ask", "not_covered")
