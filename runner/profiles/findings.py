@@ -126,8 +126,8 @@ def _directory(profile: Profile, seen: Survey, others: Iterable[Profile]) -> Ite
     if not seen.found:
         yield _error("cwd", "the directory does not exist", fix=f"mkdir {profile.cwd}")
         return
-    if len(seen.real.parts) < 2 or seen.real.parts[1] in ("proc", "sys", "dev"):
-        yield _error("cwd", "the directory leads to the root, /proc, /sys or /dev", fix=_DEDICATED)
+    if seen.unfit is not None:
+        yield _error("cwd", seen.unfit, fix=_DEDICATED)
     if seen.linked:
         yield _error(
             "cwd", f"it is a link, which can be led elsewhere later: it leads to {seen.real} now", fix=f'cwd = "{seen.real}"'

@@ -11,11 +11,12 @@ import pwd
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner.model import Profile
 from runner.paths import omission
+from runner.profiles.grounds import unfit
 
 #: Directories deeper and trees larger than this are not counted to the end.
 MAX_ENTRIES = 200_000
@@ -63,6 +64,7 @@ class Survey:
     found: bool  #: cwd is a directory
     real: Path  #: cwd without links
     linked: bool = False  #: cwd itself is a link
+    unfit: str | None = None  #: why no agent's directory may be there at all
     homes: tuple[Path, ...] = ()  #: home directories that cwd is or contains
     worktree: bool = False  #: a .git stands in it
     files: int = 0  #: that would be copied
@@ -80,6 +82,20 @@ def survey(profile: Profile, *, cap: int = MAX_ENTRIES) -> Survey:
     real = Path(os.path.realpath(profile.cwd))
     if not profile.cwd.is_dir():
         return Survey(found=False, real=real)
+    about = Survey(
+        found=True,
+        real=real,
+        linked=profile.cwd.is_symlink(),
+        unfit=unfit(real),
+        homes=tuple(home for home in homes() if home == real or real in home.parents),
+        worktree=(real / ".git").exists(),
+    )
+    # What is no agent's directory anyway is not walked: it may be a whole system's.
+    return about if about.unfit or about.homes else _counted(profile, about, cap=cap)
+
+
+def _counted(profile: Profile, about: Survey, *, cap: int) -> Survey:
+    real = about.real
     files = size = hidden = special = hard_links = seen = 0
     secrets: list[str] = []
     left_out: list[str] = []
@@ -98,12 +114,8 @@ def survey(profile: Profile, *, cap: int = MAX_ENTRIES) -> Survey:
             size += info.st_size
             if len(secrets) < _FEW and (_like_a_secret(parts) or (files <= MAX_HEADS and _is_private(real, parts))):
                 secrets.append("/".join(parts))
-    return Survey(
-        found=True,
-        real=real,
-        linked=profile.cwd.is_symlink(),
-        homes=tuple(home for home in homes() if home == real or real in home.parents),
-        worktree=(real / ".git").exists(),
+    return replace(
+        about,
         files=files,
         size=size,
         hidden=hidden,

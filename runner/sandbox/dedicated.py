@@ -10,11 +10,11 @@ import os
 import stat
 from pathlib import Path
 
+from runner.profiles.grounds import unfit
 from runner.profiles.survey import homes
 from runner.sandbox.beneath import Beneath
 
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_KERNEL = (Path("/proc"), Path("/sys"), Path("/dev"))
 
 
 def dedicated(cwd: Path) -> Beneath:
@@ -47,8 +47,8 @@ def place_of(beneath: Beneath) -> Path:
 
 
 def _unfit(place: Path) -> str | None:
-    if place == Path("/") or any(place.is_relative_to(kernel) for kernel in _KERNEL):
-        return f"it leads to {_shown(place)}: the system's own directories are no place for an agent"
+    if (why := unfit(place)) is not None:
+        return why
     home = next((home for home in sorted(homes()) if home == place or place in home.parents), None)
     return None if home is None else f"it leads to {_shown(place)}, which is or holds the home directory {_shown(home)}"
 

@@ -45,6 +45,30 @@ def test_a_wrong_profile_is_refused_with_its_key_and_exit_two(supervisor: Superv
     assert [row["name"] for row in supervisor.ask("profile", "list")["profiles"]] == ["reader", "scribe"]
 
 
+def test_a_profile_that_asks_for_what_no_agent_may_have_is_refused_with_the_reason(supervisor: SupervisorProcess) -> None:
+    """Issue 7, bad input: privileges, devices, and directories that are no agent's own; nothing is published."""
+    supervisor.start()
+    supervisor.publish()
+    link = supervisor.home / "link"
+    link.symlink_to(supervisor.home)
+    told = {
+        "/proc/self/cwd": "must not lie beneath /proc",
+        str(Path.home()): "home directory",
+        str(supervisor.state / "attempts"): "what a supervisor keeps",
+        str(supervisor.cwd): "shared with the agent tester",
+        str(link): "it is a link",
+    }
+    good = (supervisor.home / "tester.toml").read_text().replace('"tester"', '"other"')
+    asked = {good.replace(str(supervisor.cwd), cwd): reason for cwd, reason in told.items()}
+    asked[f"privileged = true\n{good}"] = "cannot ask for privileges"
+    file = supervisor.home / "other.toml"
+    for text_of_it, reason in asked.items():
+        file.write_text(text_of_it)
+        done = supervisor.run("profile", "publish", str(file))
+        assert (done.returncode, reason in done.stderr) == (2, True), done
+    assert [row["name"] for row in supervisor.ask("profile", "list")["profiles"]] == ["reader", "scribe", "tester"]
+
+
 def test_a_profile_with_a_wrong_example_is_not_published(supervisor: SupervisorProcess) -> None:
     """Cli.md: examples are checked at load; a wrong one refuses the profile."""
     supervisor.start()
