@@ -16,6 +16,8 @@ from runner.model import JsonObject
 #: What makes JSON cost more than its bytes: each of these may become an object of some 32 bytes, and a step of a slow loop.
 _MARKS = (b'"', b"{", b"[", b",")
 _BYTES_PER_MARK = 32
+#: A piece that is smaller and ends no line counts as a line: taking it costs the loop as much as one.
+_CRUMB = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +34,8 @@ class FrameLimits:
     depth: int = 100  #: nesting
     in_flight: int = 256  #: control requests not answered yet
     in_flight_bytes: int = 24 * 1024 * 1024  #: what those cost in memory
-    burst: int = 2000  #: lines at once
-    per_second: float = 500.0  #: lines in the long run
+    burst: int = 2000  #: lines at once, and small pieces that end none
+    per_second: float = 500.0  #: of those in the long run
     noise: int = 200  #: lines that are not JSON
 
 
@@ -86,12 +88,14 @@ class FrameReader:
     _tokens: float = -1.0
     _refilled: float = 0.0
 
-    def count(self, size: int) -> None:
-        """Count bytes of either output against what a container may ever send.
+    def count(self, size: int, *, whole: bool) -> None:
+        """Count a piece of either output against what a container may ever send; `whole`: it ends a line that is counted.
 
         Raises:
-            AgentProtocolError: It has sent more.
+            AgentProtocolError: It has sent more, or in too many small pieces.
         """
+        if not whole and size < _CRUMB:
+            self._spend()
         self._received += size
         if self._received > self.limits.segment_bytes:
             raise _over("segment_bytes", self.limits.segment_bytes)
@@ -102,7 +106,7 @@ class FrameReader:
         Raises:
             AgentProtocolError: A line is too long, or there are too many.
         """
-        self.count(len(data))
+        self.count(len(data), whole=b"\n" in data)
         searched = len(self._buffer)
         self._buffer += data
         while (end := self._buffer.find(b"\n", searched)) >= 0:

@@ -96,8 +96,10 @@ class Session:
 
     async def close(self) -> None:
         """End a conversation that may never have begun; the container is gone afterwards."""
-        await self._client.disconnect()
-        await self._transport.close()
+        try:
+            await self._client.disconnect()
+        finally:
+            await self._transport.close()
 
     async def run(self, message: Message | None) -> SessionEnd:
         """Talk until the CLI's result line or the end of its output; afterwards the container is gone.

@@ -16,6 +16,7 @@ import anyio
 from claude_agent_sdk import ProcessError, Transport
 
 from runner.agent.frames import FrameLimits, FrameReader, parse_line
+from runner.agent.naming import Names
 from runner.agent.shapes import for_sdk
 from runner.errors import AgentProtocolError, SandboxError
 from runner.model import Json, JsonObject
@@ -88,6 +89,7 @@ class BoxTransport(Transport):
         self._mirror = mirror
         self._watch = watch
         self._reader = FrameReader(now=now, limits=limits or FrameLimits())
+        self._names = Names()
         self._write_lock = asyncio.Lock()
         self._open = False
         self._broken = False  #: reading or writing has come to its end; the SDK has yet to hear of it and to close
@@ -108,15 +110,13 @@ class BoxTransport(Transport):
         answer = '"control_response"' in data[:100]  # a prompt may be long, and is no answer
         async with self._write_lock:
             if self._open:
-                await self._send(data.encode())
+                await (self._answer(data) if answer else self._send(data))
         if not self._open:
             if answer and self._broken:
                 # The SDK calls its handlers off when it closes. Until then each answer that fails would be a fault in the log:
                 # hundreds of them at a container's word.
                 await self._closed.wait()
             raise ProcessError("cannot write to the agent: its stream is closed", exit_code=None)
-        if answer:
-            self._reader.answered(str(json.loads(data)["response"]["request_id"]))
 
     def read_messages(self) -> AsyncIterator[dict[str, Any]]:
         """Frames for the SDK, in order; ends with the container's output.
@@ -150,7 +150,7 @@ class BoxTransport(Transport):
             while (chunk := await self._stream.receive()) is not None:
                 await asyncio.sleep(0)  # other runs' turn: with a container that pours, reading never waits by itself
                 if chunk.stream != "out":
-                    self._reader.count(len(chunk.data))
+                    self._reader.count(len(chunk.data), whole=False)
                     self._stderr = (self._stderr + chunk.data)[-_STDERR_BYTES:]
                     continue
                 for line in self._reader.lines(chunk.data):
@@ -180,7 +180,8 @@ class BoxTransport(Transport):
             await self._store(frame)
             return None
         self._watch(frame)
-        return for_sdk(frame)
+        shown = for_sdk(frame)
+        return None if shown is None else self._names.for_sdk(shown)
 
     async def _store(self, frame: JsonObject) -> None:
         entries = frame.get("entries")
@@ -188,9 +189,17 @@ class BoxTransport(Transport):
             raise AgentProtocolError("cannot store the agent's transcript: an entry is not an object")
         await self._mirror([json.dumps(entry) for entry in cast("list[dict[str, Json]]", entries)])
 
-    async def _send(self, data: bytes) -> None:
+    async def _answer(self, line: str) -> None:
+        named = self._names.for_cli(line)
+        if named is None:
+            return
+        await self._send(named[0])
+        if self._open:
+            self._reader.answered(named[1])
+
+    async def _send(self, line: str) -> None:
         try:
-            await self._stream.send(data)
+            await self._stream.send(line.encode())
         except SandboxError as error:
             await self._break(error)
 

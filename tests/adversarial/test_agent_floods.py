@@ -36,11 +36,15 @@ class Flood(FakeCli):
         if line["type"] == "user":
             self._pouring = self._make()
 
+    async def poured_out(self) -> None:
+        """What happens between the last piece and the end."""
+
     async def receive(self) -> Piece | None:
         if self.unread or self._pouring is None or self.destroyed:
             return await super().receive()
         data = next(self._pouring, None)
         if data is None:
+            await self.poured_out()
             self.end(0)
             return await super().receive()
         self.poured += len(data)
@@ -234,3 +238,26 @@ def test_results_that_pour_in_before_the_handshake_are_not_kept() -> None:
             tracemalloc.stop()
 
     assert asyncio.run(main()) < 5_000_000
+
+
+def test_an_id_that_comes_again_while_its_first_request_is_being_called_off_is_another_request() -> None:
+    """The SDK goes by ids: the end of the first made it forget the second, which then waited on, uncounted."""
+    gate = RecordingGate(hook=asyncio.Event())
+    off = line({"type": "control_cancel_request", "request_id": "q1"})
+
+    def pour() -> Iterator[bytes]:
+        for _ in range(200):
+            yield line(a_request(1)) + off + line(a_request(1)) + off
+
+    class Counting(Flood):
+        left = -1
+
+        async def poured_out(self) -> None:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            self.left = len(gate.asked) - gate.cancelled
+
+    cli = Counting(pour)
+    assert asyncio.run(conversation(cli, gate)).subtype == "eof"
+    assert (cli.left, cli.answers) == (0, [])
+    assert len(gate.asked) > 200

@@ -64,7 +64,7 @@ def test_a_character_cut_by_a_chunk_is_whole_again(size: int) -> None:
     """Case 89: the engine's frames have odd sizes."""
     frame: JsonObject = {"type": "x", "text": "é€😀" * 700}
     data = encoded(frame)
-    assert read(a_reader(), *(data[at : at + size] for at in range(0, len(data), size))) == [frame]
+    assert read(a_reader(burst=10_000), *(data[at : at + size] for at in range(0, len(data), size))) == [frame]
 
 
 def test_blanks_at_a_chunks_edge_are_kept() -> None:
@@ -163,11 +163,11 @@ def test_a_frame_nested_too_deep_is_refused_without_recursion() -> None:
 
 def test_everything_a_container_sends_counts_against_its_segment() -> None:
     reader = a_reader(segment_bytes=100)
-    reader.count(60)
+    reader.count(60, whole=False)
     assert read(reader, b" " * 40) == []
     assert "segment_bytes" in refused(reader, b" ")
     with pytest.raises(AgentProtocolError, match="segment_bytes"):
-        a_reader(segment_bytes=100).count(101)
+        a_reader(segment_bytes=100).count(101, whole=False)
 
 
 def test_lines_may_come_in_a_burst_and_then_at_a_pace() -> None:
@@ -192,6 +192,17 @@ def test_an_allowance_does_not_grow_beyond_its_burst() -> None:
 def test_blank_lines_cost_as_much_as_others() -> None:
     """256 MiB of newlines would keep the loop busy for minutes."""
     assert "per_second" in refused(a_reader(burst=10), b"\n" * 11)
+
+
+def test_crumbs_that_end_no_line_cost_as_much_as_lines() -> None:
+    """A byte at a time, 256 MiB would keep the loop busy for hours; on both outputs."""
+    assert "per_second" in refused(a_reader(burst=10), *[b"x"] * 11)
+    reader = a_reader(burst=10)
+    for _ in range(10):
+        reader.count(1, whole=False)
+    with pytest.raises(AgentProtocolError, match="per_second"):
+        reader.count(1, whole=False)
+    assert read(a_reader(burst=1), *[b" " * 4096] * 50, b"\n") == [], "pieces of some size are what the engine makes of a line"
 
 
 def test_a_clock_that_stands_still_gives_nothing_away() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -310,6 +311,33 @@ def test_lines_written_at_once_are_sent_one_after_another() -> None:
     assert asyncio.run(main()) == 20
 
 
+def an_answer(name: str) -> str:
+    return json.dumps({"type": "control_response", "response": {"subtype": "success", "request_id": name}}) + "\n"
+
+
+def test_an_answer_to_a_request_that_was_called_off_is_not_told_of_another_with_its_id() -> None:
+    """Cases 53, 59, 93: ids are the container's data; the late yes to the first is no yes to the second."""
+
+    async def main() -> None:
+        stream = MemoryStream()
+        transport = a_transport(stream)
+        await transport.connect()
+        asked = {"type": "control_request", "request_id": "a", "request": {"subtype": "hook_callback"}}
+        off = {"type": "control_cancel_request", "request_id": "a"}
+        stream.say(asked, off, off, asked)
+        frames = transport.read_messages()
+        first, called_off, second = [await anext(frames) for _ in range(3)]
+        assert called_off == {"type": "control_cancel_request", "request_id": first["request_id"]}
+        await transport.write(an_answer(first["request_id"]))
+        await transport.write(an_answer("made up"))
+        assert stream.sent == []
+        await transport.write(an_answer(second["request_id"]))
+        await transport.write(an_answer(second["request_id"]))
+        assert [line["response"]["request_id"] for line in stream.sent] == ["a"]
+
+    asyncio.run(main())
+
+
 def test_an_answer_frees_its_request_and_a_prompt_that_speaks_of_one_does_not() -> None:
     async def main() -> None:
         stream = MemoryStream()
@@ -318,10 +346,11 @@ def test_an_answer_frees_its_request_and_a_prompt_that_speaks_of_one_does_not() 
         asked = {"type": "control_request", "request_id": "a", "request": {"subtype": "hook_callback"}}
         stream.say(asked)
         frames = transport.read_messages()
-        await anext(frames)
-        await transport.write('{"type": "control_response", "response": {"subtype": "success", "request_id": "a"}}\n')
+        name = (await anext(frames))["request_id"]
+        await transport.write(an_answer(name))
+        assert stream.sent[-1] == {"type": "control_response", "response": {"subtype": "success", "request_id": "a"}}
         stream.say(asked)
-        await anext(frames)
+        assert (await anext(frames))["request_id"] != name
         long = "x" * 200
         await transport.write(f'{{"type": "user", "long": "{long}", "message": "\\"control_response\\" request_id a"}}\n')
         stream.say({**asked, "request_id": "b"})
