@@ -19,6 +19,7 @@ from runner.fence import Prompt, compose
 from runner.model import SenderKind
 from runner.store import Connection, RunRow, calls, captures, runs, threads, transcript
 from runner.store.rows import TranscriptRow
+from runner.supervisor.mirrored import check_mirrored
 from runner.supervisor.retold import answers_of, told_of, turns_of
 from runner.transcript import Scribe, finished, last_uuid
 
@@ -59,7 +60,11 @@ def earlier(conn: Connection, run: RunRow) -> tuple[Earlier, ...]:
 
 
 def conversation(conn: Connection, these: Sequence[Earlier], *, session_id: str) -> Past:
-    """The conversation of runs that replied, in order."""
+    """The conversation of runs that replied, in order.
+
+    Raises:
+        SandboxMismatchError: What a container left of one tells its calls otherwise than they are on record.
+    """
     lines: list[str] = []
     wire_ids: set[str] = set()
     for row, prompt in these:
@@ -67,14 +72,17 @@ def conversation(conn: Connection, these: Sequence[Earlier], *, session_id: str)
         turns = turns_of(conn, row.id, answers)
         first = (turns[0][0].segment, turns[0][0].attempt) if turns else (row.segment, row.attempt)
         told = [[told_of(call, answers.get(call.id)) for call in turn] for turn in turns]
-        lines += finished(
+        made = frozenset(call.wire_id for call in calls.of_run(conn, row.id) if call.turn > 0)
+        finished_lines = finished(
             since(transcript.read(conn, row.id), first),
             told,
             _scribe(row, session_id=session_id, parent=last_uuid(lines)),
             prompt=user_message(Message(text=prompt.text, images=prompt.images)),
             reply=row.reply or "",
         )
-        wire_ids |= {call.wire_id for call in calls.of_run(conn, row.id) if call.turn > 0}
+        check_mirrored(finished_lines, told, made=made)
+        lines += finished_lines
+        wire_ids |= made
     return Past(lines=tuple(lines), wire_ids=frozenset(wire_ids))
 
 

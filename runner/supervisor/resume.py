@@ -16,6 +16,7 @@ from runner.store import ApprovalRow, CallRow, Connection, RunRow, calls, transc
 from runner.supervisor.acts import runs_in_container
 from runner.supervisor.continuing import NO_PAST, Past, since, stamp
 from runner.supervisor.entries import Entry, Phase
+from runner.supervisor.mirrored import check_mirrored
 from runner.supervisor.progress import WAITING, Clock
 from runner.supervisor.retold import answers_of, told_of, turns_of
 from runner.transcript import NOT_RUN, Scribe, Told, last_uuid, resume
@@ -53,6 +54,9 @@ def restore(  # noqa: PLR0913 -- a run, and all that it starts from
         prompt: What the agent is asked in it.
         clock: Gives the time.
         past: The conversation that the run continues.
+
+    Raises:
+        SandboxMismatchError: The transcript that a container left tells the run's calls otherwise than they are on record.
     """
     answers = answers_of(conn, run.id)
     turns = turns_of(conn, run.id, answers)
@@ -72,6 +76,8 @@ def restore(  # noqa: PLR0913 -- a run, and all that it starts from
         parent=last_uuid(past.lines),
     )
     resumption = resume(mirrored, told, scribe, prompt=prompt)
+    made = frozenset(call.wire_id for call in calls.of_run(conn, run.id) if call.turn > 0)
+    check_mirrored(resumption.kept, told, made=made)
     transcript.append(conn, *attempt, resumption.added)
     last = turns[-1]
     open_call = None if resumption.deferred is None else last[resumption.deferred].id
@@ -87,7 +93,7 @@ def restore(  # noqa: PLR0913 -- a run, and all that it starts from
             _entry(call, answers.get(call.id), run, told=None if call.id == open_call else one)
             for call, one in zip(last, told[-1], strict=True)
         ),
-        wire_ids=frozenset(call.wire_id for call in calls.of_run(conn, run.id) if call.turn > 0),
+        wire_ids=made,
         past_ids=past.wire_ids,
         nudge=resumption.deferred is None,
     )
