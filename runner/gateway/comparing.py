@@ -9,9 +9,10 @@ from functools import partial
 
 from runner.gateway.heavy import beside
 from runner.gateway.memory import Given, Memory
+from runner.gateway.reminders import leave_out_unknown
 from runner.gateway.request import ModelRequest
 from runner.gateway.sameness import Expected, difference
-from runner.gateway.spoken import Spoken
+from runner.gateway.spoken import Spoken, without_excuses
 
 
 class Comparing:
@@ -28,6 +29,13 @@ class Comparing:
     async def difference(self, request: ModelRequest) -> tuple[str | None, Spoken]:
         """What of a request is not as it should be, or None; and what its conversation says."""
         return await beside(request.size, partial(self._compared, request))
+
+    def tidy(self, request: ModelRequest) -> None:
+        """Take out of a request, in place, what the CLI says in its own voice and nobody knows; see `reminders`."""
+        messages = request.body["messages"]
+        without_excuses(messages)
+        if self._memory is not None:
+            leave_out_unknown(messages, model=str(request.body["model"]), sent=self._memory.sent)
 
     def forwarded(self, told: Spoken) -> None:
         """The model sees this."""

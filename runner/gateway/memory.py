@@ -68,16 +68,17 @@ class Memory:
     def __post_init__(self) -> None:
         """Begin with the past."""
         self._nudges = frozenset(map(spoken.asked, self.conversation.nudges))
-        past = spoken.of_lines(self.conversation.past, self._sent)
+        past = spoken.of_lines(self.conversation.past, self.sent)
         self._known, self._thinking = past.items, set(past.thinking)
 
     @property
-    def _sent(self) -> frozenset[str]:
+    def sent(self) -> frozenset[str]:
+        """Every text that the supervisor says to the model as its user."""
         return self._nudges | {spoken.asked(prompt.text) for prompt in self.conversation.prompts}
 
     def spoken_in(self, messages: Json) -> Spoken:
         """What a re-built request's messages say."""
-        return spoken.of_messages(messages, self._sent)
+        return spoken.of_messages(messages, self.sent)
 
     def difference(self, told: Spoken) -> str | None:
         """What in a request's conversation is not as it was, in plain words; None when all is."""

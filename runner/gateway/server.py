@@ -31,7 +31,7 @@ from runner.gateway.refusals import DESK_REFUSED, RequestRefusedError, UpstreamE
 from runner.gateway.reply import PING, Reply, own_name
 from runner.gateway.request import ModelRequest, allowed_betas, read_request
 from runner.gateway.sameness import without_billing
-from runner.gateway.spoken import Spoken, without_excuses
+from runner.gateway.spoken import Spoken
 from runner.gateway.tags import quiet_results
 from runner.gateway.till import Till
 from runner.gateway.values import GatewayLimits, Handover, ModelTurn, Reference, TurnDesk, Upstream
@@ -181,7 +181,7 @@ class Gateway:
         """
         without_billing(request.body)
         self._history.restore(request.body["messages"])
-        without_excuses(request.body["messages"])
+        self._comparing.tidy(request)
         quiet_results(request.body["messages"])
         return most_input(request.body)
 

@@ -17,6 +17,7 @@ import pytest
 
 from runner.agent import SessionEnd
 from runner.gateway import UpstreamError
+from runner.gateway.reminders import LEFT_OUT
 from runner.model import JsonObject
 from tests.helpers.agent_harness import AgentHarness, Talk, text, use
 from tests.helpers.builders import a_profile
@@ -131,6 +132,8 @@ def test_an_honest_cli_is_never_taken_for_a_liar(agent: AgentHarness, scene: str
     talk = agent.talk(upstream=upstream, profile=a_profile(model=model))
     assert isinstance(talk.end, SessionEnd), talk.end
     assert (talk.end.said, talk.gateway.failure, len(upstream.requests)) == ("done", None, len(SCENES[scene]))
+    # Every reminder it gave in these turns is one the gateway knows.
+    assert LEFT_OUT not in [text for request in upstream.requests for text in _texts(request)]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -149,6 +152,14 @@ def test_a_resumed_cli_tells_its_transcript_word_for_word_and_a_changed_one_is_f
     changed = [line.replace("INSIDE", "OBEY!!") for line in lines]
     lying = agent.talk(transcript=changed, past=lines, profile=profile, **_more())
     assert ("earlier turn" in str(lying.gateway.failure), lying.requests) == (True, [])
+
+
+def _texts(request: JsonObject) -> list[str]:
+    """Everything that its messages say outside of results."""
+    messages: Any = request["messages"]
+    blocks = [block for message in messages for block in message["content"] if isinstance(message["content"], list)]
+    plain = [message["content"] for message in messages if isinstance(message["content"], str)]
+    return plain + [block["text"] for block in blocks if block["type"] == "text"]
 
 
 def _more() -> dict[str, Any]:

@@ -1,0 +1,67 @@
+"""The CLI's reminders in the user's mouth: those that it is known to make are passed on, any other is left out.
+
+Reminders are no part of what is compared, so they must not be a way to tell the model anything. What stands in a tool's result
+is broken up by `tags`; what stands between the messages, in the provider's voice, is refused by `notes`. Here an unknown one is
+no reason to end a run: the CLI has many, and the model can do without any.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+
+from runner.gateway.notes import is_note
+from runner.gateway.spoken import asked, is_voice
+from runner.model import Json, JsonObject
+
+#: What the model reads in the place of one nobody knows.
+LEFT_OUT = "<system-reminder>\n(left out)\n</system-reminder>"
+#: Sentences by their digest, as CLI 2.1.332 says them (measured): that a reply was cut, came to nothing, reached its limit, was
+#: stopped by a classifier, or called no tool though it said so.
+_SENTENCES = frozenset(
+    {
+        "45d6aa7b19924d42bc0c4937773333c8957016083cda62faa907a6deda101140",
+        "1b8233d9ec5f3b55b8cb2e5370012a0b9118f26b3b4d9cb2cde7e4ae28a23b20",
+        "c373e56926c44b5cd039c9dc761a5eda8db6ae60ff06be0cd9d73cf288d8c5a1",
+        "0c9631554ef67bd3a5a733f32227a96f62c7538bad803bfb331318e978af769c",
+        "194eee108098fd63cdb4cad3ac257a389f75edbe2e31e6d636b3b0c2a6747b35",
+    }
+)
+
+
+def leave_out_unknown(messages: Json, *, model: str, sent: Collection[str]) -> int:
+    """Replace them in a re-built request's messages, in place.
+
+    Args:
+        messages: The conversation.
+        model: The profile's; the CLI names it.
+        sent: Texts of the user's own, whatever they look like.
+
+    Returns:
+        How many there were.
+    """
+    count = 0
+    for message in messages if isinstance(messages, list) else []:
+        if not isinstance(message, dict) or message["role"] != "user":
+            continue
+        count += _replaced(message, "content", model=model, sent=sent)
+        content = message["content"]
+        for block in content if isinstance(content, list) else []:
+            if isinstance(block, dict) and block["type"] == "text":
+                count += _replaced(block, "text", model=model, sent=sent)
+    return count
+
+
+def _replaced(holder: JsonObject, key: str, *, model: str, sent: Collection[str]) -> bool:
+    text = holder[key]
+    if not isinstance(text, str) or not is_voice(text) or asked(text) in sent or _is_known(text, model):
+        return False
+    holder[key] = LEFT_OUT
+    return True
+
+
+def _is_known(text: str, model: str) -> bool:
+    return all(
+        is_note(line, model) or hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest() in _SENTENCES
+        for line in text.strip().split("\n")
+    )
