@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -226,3 +228,53 @@ def test_a_container_that_takes_no_answer_is_killed_and_runs_nothing(caplog: pyt
     gc.collect()
     assert (cli.answers, cli.destroyed >= 1) == ([], True)
     assert [record.message for record in caplog.records if "never retrieved" in record.message] == []
+
+
+class Written(FakeCli):
+    """Keeps the very bytes that are written to it."""
+
+    def __init__(self, behaviour: Callable[[FakeCli], Awaitable[None]]) -> None:
+        super().__init__(behaviour)
+        self.bytes = b""
+
+    async def send(self, data: bytes) -> None:
+        self.bytes += data
+        await super().send(data)
+
+
+HOSTILE = [
+    "\n",
+    "\r\n{not json}\n",
+    "\u2028\u2029\x85\x1c",
+    "\ud800",
+    '"}\n{"type":"user"}\n',
+    "\x00",
+    "x" * 100_000,
+    "{{not json}",
+]
+
+
+def test_whatever_is_asked_each_line_that_is_written_is_one_json_object() -> None:
+    """Case 94: a line of anything else ends the CLI; what a container says comes back in errors and in the input it may run."""
+
+    async def ask_all(cli: FakeCli) -> None:
+        for word in HOSTILE:
+            await cli.hook(word, {"file_path": word})
+            await cli.may("Read", {word: word})
+            await cli.ask({"subtype": word, "request": word})
+            await cli.ask({"subtype": "hook_callback", "callback_id": word, "input": {}})
+            await cli.ask(
+                {"subtype": "mcp_message", "server_name": word, "message": {"jsonrpc": "2.0", "id": word, "method": word}}
+            )
+            await cli.ask(
+                {"subtype": "mcp_message", "server_name": "runner", "message": {"jsonrpc": "2.0", "id": 1, "method": word}}
+            )
+        for number, word in enumerate(HOSTILE):
+            await cli.open(a_hook("Read", {}), identity=f"{number}{word[:50]}")[1]
+        cli.finish()
+
+    cli = Written(ask_all)
+    assert asyncio.run(conversation(cli)).said == "done"
+    *lines, rest = cli.bytes.split(b"\n")
+    assert (rest, len(lines) > len(HOSTILE) * 7) == (b"", True)
+    assert all(isinstance(json.loads(one.decode("ascii")), dict) for one in lines)

@@ -24,6 +24,7 @@ async def nobody(_: str) -> None:
 
 
 def test_the_steps_come_in_their_order_and_the_row_is_written_before_the_start(tmp_path):
+    """Case 99, M8: attached before it starts, or its first words are lost; and known by its row before it can do anything."""
     engine = FakeEngine()
 
     async def run() -> Box:

@@ -126,6 +126,21 @@ def test_what_is_asked_of_the_engine():
     }
 
 
+def test_home_is_a_scratch_of_its_own_and_nothing_is_mounted_in_it() -> None:
+    """G1: over a read-only home, or a `.claude.json` that is a mount, the CLI hangs or says that nobody is logged in."""
+    session = Mount(source=Path("/srv/state/session"), target=SESSION)
+    for spec in (a_spec(), a_spec(mounts=(SNAPSHOT, DOOR, session))):
+        body = create_kwargs(spec)
+        assert "HOME=/home/agent" in body["Env"]
+        options = body["HostConfig"]["Tmpfs"]["/home/agent"].split(",")
+        assert {"rw", f"uid={spec.uid}", "mode=0700"} <= set(options)
+        targets = [PurePosixPath(mount["Target"]) for mount in body["HostConfig"]["Mounts"]]
+        assert [target for target in targets if target.is_relative_to("/home/agent")] == []
+    inside = Mount(source=Path("/srv/state/session"), target=PurePosixPath("/home/agent/.claude.json"))
+    with pytest.raises(SandboxError):
+        a_spec(mounts=(SNAPSHOT, DOOR, inside))
+
+
 def test_the_digest_covers_every_field_but_the_labels():
     base = a_spec().digest()
     changes = [
