@@ -100,7 +100,7 @@ def check(files: Sequence[tuple[str, bytes]], note: str) -> None:
     """See that these could be a share.
 
     Raises:
-        UsageError: None, too many, too large, a name that cannot be, or two that a file system may take for one.
+        UsageError: None, too many, too large, a name that cannot be, or two that would be one where they arrive.
     """
     if not 0 < len(files) <= MAX_FILES:
         raise UsageError(f"cannot share {len(files)} files: 1 to {MAX_FILES} at once", resolution="pack them, or share twice")
@@ -108,7 +108,7 @@ def check(files: Sequence[tuple[str, bytes]], note: str) -> None:
         raise UsageError(f"cannot share: the note is over {MAX_NOTE} characters", resolution="put it into a file")
     seen: dict[str, str] = {}
     for name, data in files:
-        key = unicodedata.normalize("NFKC", named(name)).casefold()
+        key = unicodedata.normalize("NFKC", safe_name(named(name)).casefold()).casefold()  # as it will stand with them
         if key in seen:
             raise UsageError(f"cannot share two files called {seen[key]!r} and {name!r}", resolution="rename one of them")
         seen[key] = name

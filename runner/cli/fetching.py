@@ -48,7 +48,8 @@ def _fetch(screen: Screen, collector: Collector, offer: Offer, *, out: Path) -> 
     names = [safe_name(file.name) for file in offer.files]
     if len({name.casefold() for name in names}) < len(names):
         raise UsageError(
-            f"cannot save {offer.share}: two of its files would have one name here", resolution="ask for them one by one"
+            f"cannot save {offer.share}: two of its files would have one name here",
+            resolution="ask whoever shared them to rename one and share it again",
         )
     with Folder(out) as folder:
         there = [folder.has(name, size=file.size, digest=file.digest) for file, name in zip(offer.files, names, strict=True)]

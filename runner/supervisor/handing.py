@@ -58,7 +58,8 @@ class Handing:
     def _offered(self, conn: Connection, request: Request) -> JsonObject:
         self._asked(conn, request)
         now = self.clock()
-        found = shares.list(conn, states=LIVE, fingerprint=request.fingerprint, limit=MOST)
+        verified = callers.contact(conn, request.fingerprint).verified
+        found = shares.list(conn, states=LIVE, fingerprint=request.fingerprint, limit=MOST) if verified else ()
         views: list[Json] = [offer_view(row) for row in found if row.expires > now]
         return {"shares": views}
 

@@ -174,6 +174,7 @@ def test_nothing_is_handed_to_a_key_that_nobody_verified(door: Door, maria: Secr
     share = shared(door)["id"]
     asyncio.run(door.contacts.verify("maria", verified=False, who=ANNA))
     assert fetched(door, maria, share) == (404, "no_share")
+    assert door.get(maria, "/v1/shares").json() == {"shares": []}, "nor is it told what there is"
     with pytest.raises(NotAllowedError, match="verified"):
         planned(door)
 
@@ -271,6 +272,8 @@ def test_what_is_over_a_bound_or_for_nobody_is_refused(door: Door, maria: Secret
     cases: tuple[tuple[list[tuple[str, bytes]], dict[str, Any], type[RunnerError]], ...] = (
         ([("a", b"")] * 2, {}, UsageError),
         ([("A.txt", b""), ("a.TXT", b"")], {}, UsageError),
+        ([("a:b", b""), ("a*b", b"")], {}, UsageError),  # both would arrive as a_b
+        ([(".env", b""), ("_ENV", b"")], {}, UsageError),
         ([(f"{n}", b"") for n in range(17)], {}, UsageError),
         ([("a", b"x" * (8 * 1024 * 1024 + 1))], {}, UsageError),
         ([(f"{n}", b"x" * 6 * 1024 * 1024) for n in range(3)], {}, UsageError),
