@@ -12,6 +12,7 @@ import pwd
 import shutil
 import socket
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ from runner.model import JsonObject
 from runner.sandbox.engine import Engine
 from runner.sandbox.image import image_info
 from runner.sandbox.launch import STATE_LABEL
+from runner.sandbox.reaping import Finder
 from runner.sandbox.spec import FIRST_UID, LAST_UID
 from runner.settings import Settings, private_directory
 from runner.store import Look, look
@@ -35,6 +37,8 @@ from runner.supervisor.measures import room_of
 _BUSY = (RunState.STARTING, RunState.RUNNING, RunState.HELD)
 #: Seconds for a model upstream on this machine to take a connection.
 _KNOCK = 2.0
+#: Seconds in which a container that was made is started, however slow the engine: its call has given up long before.
+_STARTS = 120.0
 
 
 async def gather(settings: Settings, engine: Engine, *, owner: str, status: JsonObject | None) -> Facts:
@@ -131,24 +135,45 @@ def _is_loopback(host: str) -> bool:
 async def _engine(engine: Engine, owner: str) -> EngineFacts | Trouble:
     try:
         info, image = await engine.info(), await image_info(engine)
-        containers = [await _container(engine, found) for found in await engine.find({STATE_LABEL: owner})]
+        found = await containers(engine, owner)
     except SandboxError as error:
         return _trouble(error)
     return EngineFacts(
         info=info,
         image=image,
-        containers=tuple(found for found in containers if found is not None),
+        containers=found,
         room=_room(Path(info.root)) if info.root.startswith("/") else None,
     )
 
 
-async def _container(engine: Engine, container: str) -> Container | None:
-    """None when it has gone meanwhile; one that cannot even be looked at hangs."""
+async def containers(engine: Finder, owner: str) -> tuple[Container, ...]:
+    """Those of this state directory; looked at side by side, since each that hangs takes its whole time to say so.
+
+    Raises:
+        SandboxError: The engine does not say which there are.
+    """
+    found = await asyncio.gather(*(_container(engine, one) for one in await engine.find({STATE_LABEL: owner})))
+    return tuple(one for one in found if one is not None)
+
+
+async def _container(engine: Finder, container: str) -> Container | None:
+    """None when it has gone meanwhile; one that cannot even be looked at hangs, and so does one that is never started."""
     try:
         facts = await engine.inspect(container)
     except SandboxError:
         return Container(container, "dead")
-    return None if facts is None else Container(container, str((facts.get("State") or {}).get("Status", "")))
+    if facts is None:
+        return None
+    state = str((facts.get("State") or {}).get("Status", ""))
+    return Container(container, "stuck" if state == "created" and _age(str(facts.get("Created", ""))) > _STARTS else state)
+
+
+def _age(made: str) -> float:
+    """Seconds since a moment as the engine words it; 0 where it does not say."""
+    try:
+        return (datetime.now(UTC) - datetime.fromisoformat(made)).total_seconds()
+    except (ValueError, TypeError):
+        return 0.0
 
 
 def _busy(status: JsonObject | None) -> int:

@@ -280,7 +280,7 @@ def _image(image: ImageInfo | None, wanted: str) -> Check:
 
 def _containers(found: tuple[Container, ...], facts: Facts) -> Check:
     name = "containers"
-    stuck = [container.id[:12] for container in found if container.state in {"dead", "removing"}]
+    stuck = [container.id[:12] for container in found if container.state in {"dead", "removing", "stuck"}]
     if stuck:
         return Check(
             name=name,

@@ -129,6 +129,7 @@ CASES = [
     ("containers", replace(engine(containers=(ONE,)), supervisor=None, answers=False), W),
     ("containers", replace(engine(containers=(Container("d", "dead"),)), busy=1), W),
     ("containers", replace(engine(containers=(Container("d", "removing"),)), busy=1), W),
+    ("containers", replace(engine(containers=(Container("d", "stuck"),)), busy=1), W),
 ]
 
 
