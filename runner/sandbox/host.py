@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -20,10 +20,14 @@ class EngineInfo:
     cpus: int
     runc: str = ""  #: its version as the package that brought it says it; "" when the engine does not tell
     root: str = ""  #: where the engine keeps images and containers, on its own host
+    options: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  #: what each runtime is started with, where that is anything
 
 
 def parse_info(facts: Mapping[str, Any], version: Mapping[str, Any]) -> EngineInfo:
     """The answers to `info` and `version`."""
+    options = {name: tuple(one.get("runtimeArgs") or ()) for name, one in (facts.get("Runtimes") or {}).items()}
     return EngineInfo(
         version=str(version["Version"]),
         api_version=str(version["ApiVersion"]),
@@ -34,6 +38,7 @@ def parse_info(facts: Mapping[str, Any], version: Mapping[str, Any]) -> EngineIn
         cpus=int(facts.get("NCPU", 0)),
         runc=_runc(version.get("Components") or ()),
         root=str(facts.get("DockerRootDir", "")),
+        options={name: words for name, words in options.items() if words},
     )
 
 

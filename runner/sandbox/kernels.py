@@ -7,7 +7,7 @@ host's kernel, and a container that only calls itself gVisor's is refused by wha
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -16,6 +16,9 @@ from types import MappingProxyType
 SHARING = frozenset({None, "runc", "crun"})
 #: gVisor's runtime: this name, or it and something behind a dash, as for one more set of options.
 _GVISOR = "runsc"
+
+#: Options that gVisor's must be started with, each by any of its names.
+_NEEDED = (("oci-seccomp",), ("fsgofer-host-uds", "host-uds"))
 
 #: Mount flags of everything that can be written.
 SAFE = frozenset({"nosuid", "nodev", "noexec"})
@@ -79,6 +82,15 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         ),
     }
 )
+
+
+def lacking(kernel: Kernel, options: Sequence[str]) -> str:
+    """Which option a runtime is not started with, without which no agent starts or none reaches its model; "" where none is."""
+    told = (option.lstrip("-").partition("=") for option in options)
+    given = {name for name, _, value in told if value.lower() not in {"false", "f", "0", "none"}}
+    if kernel is not Kernel.GVISOR:
+        return ""
+    return next(("--" + least[0] for least in _NEEDED if not given & {*least}), "")
 
 
 def shown_on(kernel: Kernel) -> Shown:

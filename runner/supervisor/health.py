@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from runner.sandbox.engine import EngineInfo, ImageInfo
-from runner.sandbox.kernels import Kernel, kernel_of
+from runner.sandbox.kernels import Kernel, kernel_of, lacking
 from runner.sandbox.spec import FIRST_UID
 from runner.supervisor.runtimes import Exposure, exposures, is_debian
 
@@ -118,9 +118,8 @@ def _checks(facts: Facts) -> Iterator[Check]:
     yield _user_namespace(info)
     yield _cgroups(info)
     if facts.engine.room is None:
-        yield Check(
-            name="disk of the engine", level=Level.NOTE, found=f"{info.root or 'its directory'} cannot be seen from here"
-        )
+        found = f"{info.root or 'its directory'} cannot be seen from here"
+        yield Check(name="disk of the engine", level=Level.NOTE, found=found)
     else:
         yield _room("disk of the engine", facts.engine.room, ENGINE_ROOM)
     yield _image(facts.engine.image, facts.cli_version)
@@ -206,17 +205,20 @@ def _engine(info: EngineInfo) -> Check:
 
 
 def _runtime(info: EngineInfo, wanted: str) -> Check:
+    name, fix = "runtime", "add it to the engine's daemon.json, or change RUNNER_RUNTIME"
     if wanted not in info.runtimes:
         found = f"the engine has no runtime {wanted}: {', '.join(info.runtimes) or 'it names none'}"
-        fix = "add it to the engine's daemon.json, or change RUNNER_RUNTIME"
-        return Check(name="runtime", level=Level.WRONG, found=found, fix=fix)
-    if kernel_of(wanted) is not Kernel.HOST:
-        found = f"{wanted} is there and used; what it shows of a container must pass the proof, or no agent starts"
-        fix = "docs/hardening.md says how it has to be set up; make escape tries it"
-        return Check(name="runtime", level=Level.NOTE, found=found, fix=fix)
+        return Check(name=name, level=Level.WRONG, found=found, fix=fix)
+    if (kernel := kernel_of(wanted)) is not Kernel.HOST:
+        missing = lacking(kernel, info.options.get(wanted, ()))
+        found = (
+            f"has no {missing}: no agent works under it" if missing else "is used; it must pass the proof, or no agent starts"
+        )
+        level, fix = Level.WRONG if missing else Level.NOTE, "docs/hardening.md says how to set it up; make escape tries it"
+        return Check(name=name, level=level, found=f"{wanted} {found}", fix=fix)
     others = [runtime for runtime in info.runtimes if runtime.startswith(("runsc", "kata"))]
     more = f"; {', '.join(others)} there too, and not used" if others else "; no runtime with a kernel of its own"
-    return Check(name="runtime", level=Level.FINE, found=f"{wanted} is there and used{more}")
+    return Check(name=name, level=Level.FINE, found=f"{wanted} is there and used{more}")
 
 
 def _runc(version: str) -> Check:
@@ -259,9 +261,8 @@ def _user_namespace(info: EngineInfo) -> Check:
 def _cgroups(info: EngineInfo) -> Check:
     if info.cgroup_version == "2":
         return Check(name="cgroups", level=Level.FINE, found="version 2")
-    return Check(
-        name="cgroups", level=Level.NOTE, found=f"version {info.cgroup_version}: limits hold, version 2 is better kept"
-    )
+    found = f"version {info.cgroup_version}: limits hold, version 2 is better kept"
+    return Check(name="cgroups", level=Level.NOTE, found=found)
 
 
 def _has(info: EngineInfo, what: str) -> bool:

@@ -31,3 +31,8 @@ def test_an_engine_that_says_little_is_described_with_what_it_says() -> None:
     assert parse_info({}, {"Version": "4", "ApiVersion": "1.41"}) == EngineInfo(
         version="4", api_version="1.41", runtimes=(), security=(), cgroup_version="1", memory=0, cpus=0
     )
+
+
+def test_what_a_runtime_is_started_with_is_told_where_it_is_anything() -> None:
+    facts = {"Runtimes": {"runc": {"path": "runc"}, "runsc": {"path": "runsc", "runtimeArgs": ["--oci-seccomp"]}}}
+    assert parse_info(facts, {"Version": "4", "ApiVersion": "1.41"}).options == {"runsc": ("--oci-seccomp",)}
