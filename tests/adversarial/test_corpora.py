@@ -90,6 +90,22 @@ def test_the_judge_of_the_screen_sees_an_untrue_one(monkeypatch: pytest.MonkeyPa
     assert all(screen_fault("a\x1b[2Jb", columns=columns, rows=rows) for columns, rows in SIZES)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(chr(0x1F1E6 + ord(letter) - ord("a")) for letter in "dejpusfr") * 30,
+        "x\u0489" * 40 + "y\u20dd\u20e0\u20e3" * 40,
+        "1\ufe0f\u20e3 #\u20e3 " * 40,
+        "".join(map(chr, range(0x1F300, 0x1F640))),
+        "\u231a\u23e9\u25fd\u2614\u2693\u26a1\u2705\u2728\u274c\u2b50" * 40,
+    ],
+    ids=["flags", "enclosing marks", "keycaps", "pictographs", "symbols of two columns"],
+)
+def test_what_terminals_draw_wide_or_not_at_all_is_folded_as_it_is_drawn(text: str) -> None:
+    """V2: of these kinds were the only screens of the public corpora that ever differed."""
+    assert [screen_fault(text, columns=columns, rows=rows) for columns, rows in SIZES] == [None] * len(SIZES)
+
+
 def test_the_judge_of_the_decision_sees_a_call_that_runs_unasked() -> None:
     loose = a_profile(tools=("CreateFolder", "Read"), policy=Policy.SKIP, strict=False, allow_unconfined_tools=True)
     context = a_context(owner_policy=Policy.SKIP)
@@ -113,3 +129,47 @@ def test_what_is_found_is_counted_by_corpus_and_put_into_the_page(tmp_path, monk
 def test_a_character_that_another_package_calls_invisible_and_we_do_not_is_told() -> None:
     """U1: number signs that are drawn are no such character."""
     assert corpora.judge_tables({"tag": [0xE0041], "odd": [0x61, 0x600]}) == {"tag": [], "odd": ["U+0061"]}
+
+
+def written() -> tuple[dict[str, Found], list[str]]:
+    """The page's table as counts, and the lines beneath it."""
+    _, _, rest = corpora.PAGE.read_text(encoding="utf-8").partition(corpora.MARKERS[0])
+    lines = rest.partition(corpora.MARKERS[1])[0].strip().splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    counts = {name: Found(*(int(figure.replace(",", "")) for figure in figures)) for name, *figures in cells[1:-1]}
+    return counts, [line for line in lines if line.startswith("- ")]
+
+
+def test_the_pages_table_is_what_the_command_writes() -> None:
+    """Its form, its names and its sum: a figure changed by hand does not fit the others."""
+    counts, _ = written()
+    assert corpora.table(counts) in corpora.PAGE.read_text(encoding="utf-8")
+    assert [*counts] == sorted(counts)
+    assert counts[corpora.OWN].texts == made.COUNT
+
+
+def test_the_pages_table_holds_what_is_asked_of_it() -> None:
+    """fence.md 4.1: 18,000 texts and more; nothing broken, untrue, released or altered; the 47 calls in every kind of state."""
+    counts, beneath = written()
+    assert sum(one.texts for one in counts.values()) >= 18_000
+    assert {name: one for name, one in counts.items() if not one.clean} == {}
+    assert sum(one.benign for one in counts.values()) >= 63
+    states = [f"- AgentDojo's 47 malicious calls, {state}: 0 ran unasked" for state, _, _ in contexts()]
+    assert beneath[: len(states)] == states
+    assert beneath[len(states)].endswith("that the fence leaves as they are: 0")
+
+
+def test_a_run_that_finds_something_leaves_the_page_as_it_is(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is written by runs that found nothing, and by no other."""
+    page = tmp_path / "page.md"
+    page.write_text("{}\nold\n{}\n".format(*corpora.MARKERS))
+    for name, text in (("calls.json", "[]"), ("tables.json", "{}")):
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(corpora, "FOLDER", tmp_path)
+    monkeypatch.setattr(corpora, "put", page.write_text)
+    monkeypatch.setattr(corpora, "_judged", lambda: ({"a": Found(1, 1)}, ["a 1: fence: odd"]))
+    assert corpora.main(["--write"]) == 1
+    assert "old" in page.read_text()
+    monkeypatch.setattr(corpora, "_judged", lambda: ({"a": Found(1)}, []))
+    assert corpora.main(["--write"]) == 0
+    assert "| a | 1 | 0 |" in page.read_text()
