@@ -77,6 +77,7 @@ class Desk:
         self.doomed = asyncio.Event()
         self._closed = False
         self.doom = ""
+        self.doubt: str | None = None  #: what showed that the container lies
 
     # --- the gateway's side -------------------------------------------------------------------------------------------
 
@@ -129,6 +130,7 @@ class Desk:
         await self._ledger.note_results({call: failed for call, failed in told.ran.items() if call not in self._noted})
         self._noted |= told.ran.keys()
         if told.doubt is not None:
+            self.doubt = told.doubt
             raise self._end(f"cannot trust the agent: {told.doubt}")
 
     # --- the transcript's side ----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What one attempt's gateway noticed, on record: a lie at once, the first stranger at once, how many there were at the end.
 
-Bounded whatever knocks: three rows an attempt. No run's state is touched here: a lie ends it since the gateway shuts its door.
+Bounded whatever knocks: four rows an attempt. No run's state is touched here: a lie ends it since the gateway shuts its door.
 """
 
 from __future__ import annotations
@@ -41,8 +41,14 @@ class Doorkeeper:
         """Write it down."""
         self._begin(partial(self._append, event="gateway.mismatch", data={"found": what}))
 
-    async def close(self) -> None:
-        """Write down how many strangers came, once it is over."""
+    async def close(self, *, doubt: str | None = None) -> None:
+        """Write down how many strangers came, once it is over.
+
+        Args:
+            doubt: What the desk found to be a lie, if it did.
+        """
+        if doubt is not None:
+            self.lie(doubt)
         if self._strangers > 1:
             self._begin(partial(self._append, event="gateway.strangers", data={"count": self._strangers}))
         await asyncio.gather(*self._writing)

@@ -193,7 +193,7 @@ class Conductor:
                     return await self._converse(facts, partners, restored=restored, segment=segment)
             finally:
                 await gateway.stop()
-                await keeper.close()
+                await keeper.close(doubt=desk.doubt)
 
     async def _converse(self, facts: Facts, partners: Partners, *, restored: Restored | None, segment: LiveSegment) -> End:
         """Let the agent talk until it, its limits or a person end it."""

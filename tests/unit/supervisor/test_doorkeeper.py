@@ -93,12 +93,13 @@ def test_a_lie_is_on_record_with_what_was_told(tmp_path: Path) -> None:
         for number in range(2):
             keeper = Doorkeeper(store=world.store, attempt=Attempt(row.id, 0, number), clock=world.clock)
             keeper.stranger(7, 1000)
-            keeper.lie("it tells an earlier turn otherwise than it was")
-            await keeper.close()
+            if number == 0:
+                keeper.lie("it tells an earlier turn otherwise than it was")
+            await keeper.close(doubt="it reports an outcome" if number else None)
         with world.store.reading() as conn:
             found = noticed(conn, row.id)
         lie = "it tells an earlier turn otherwise than it was"
-        assert found == {"strangers": 2, "first": {"pid": 7, "uid": 1000}, "found": [lie, lie]}
+        assert found == {"strangers": 2, "first": {"pid": 7, "uid": 1000}, "found": [lie, "it reports an outcome"]}
         assert [event for event, _ in rows(world, row.id)] == ["gateway.stranger", "gateway.mismatch"] * 2
         assert f"its container told the model what is not so: {lie}" in list(what_was_noticed({"gateway": found}))
 
