@@ -25,11 +25,11 @@ from docker import APIClient as Client
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from runner.errors import SandboxError, SandboxUnavailableError
+from runner.sandbox.confined import Confined
 from runner.sandbox.host import EngineInfo, parse_info
 from runner.sandbox.looking import look
 from runner.sandbox.outside import Outside
 from runner.sandbox.sentry import Sentry
-from runner.sandbox.spec import Confined
 
 __all__ = ["Attached", "Client", "Engine", "EngineInfo", "ImageInfo"]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runner.sandbox.spec import Confined, SandboxSpec, create_kwargs, host_config
+from runner.sandbox.confined import Confined
+from runner.sandbox.spec import SandboxSpec, create_kwargs, host_config
 
 #: Options of the engine that a sandbox never has; each must come back empty.
 EMPTY = frozenset(

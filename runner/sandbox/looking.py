@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from runner.errors import SandboxMismatchError
+from runner.sandbox.confined import Confined
 from runner.sandbox.inspection import MASKED, READ_ONLY
 from runner.sandbox.kernel import (
     MountLine,
@@ -26,7 +27,7 @@ from runner.sandbox.kernels import Kernel
 from runner.sandbox.outside import Limits, Outside, Place
 from runner.sandbox.probe import SPACES
 from runner.sandbox.sentry import APART, Beneath, Sentry
-from runner.sandbox.spec import Confined, Mount
+from runner.sandbox.spec import Mount
 
 _PROC = Path("/proc")
 _APPARMOR = Path("/sys/module/apparmor/parameters/enabled")

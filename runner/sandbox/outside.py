@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from runner.model import WORKSPACE
+from runner.sandbox.confined import Confined
 from runner.sandbox.kernel import MountLine, cpu_is, size_is
 from runner.sandbox.probe import ADDED_NAMES, SPACES, mount_faults, status_faults
-from runner.sandbox.spec import INODES, OOM_SCORE, SHARED, Confined
+from runner.sandbox.spec import INODES, OOM_SCORE, SHARED
 
 #: Device rules that the engine gives every container: null, zero, full, random, urandom, terminals, and tun, without a node.
 _RULES = frozenset(

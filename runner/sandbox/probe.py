@@ -13,9 +13,10 @@ from typing import cast
 from runner.digest import MalformedJsonError, parse_strict
 from runner.errors import SandboxMismatchError
 from runner.model import WORKSPACE, JsonObject
+from runner.sandbox.confined import Confined
 from runner.sandbox.kernel import cpu_is
 from runner.sandbox.kernels import NODES, SAFE, Kernel, Shown, shown_on
-from runner.sandbox.spec import Confined, SandboxSpec
+from runner.sandbox.spec import SandboxSpec
 
 #: A report is a few KiB; more is not one.
 MAX_REPORT = 64 * 1024

@@ -14,16 +14,19 @@ from typing import Any, Protocol
 
 from runner.errors import SandboxError, SandboxMismatchError
 from runner.sandbox.box import Box, Proof
+from runner.sandbox.confined import Confined
 from runner.sandbox.inspection import differences
 from runner.sandbox.kernels import Kernel
 from runner.sandbox.outside import Outside, outside_faults
 from runner.sandbox.probe import MAX_REPORT, SPACES, HostView, discrepancies, parse_report
 from runner.sandbox.sentry import Sentry, sentry_faults
-from runner.sandbox.spec import Confined, SandboxSpec
+from runner.sandbox.spec import SandboxSpec
 
 REPORT_SECONDS = 30.0
 #: Until the runtime's own process has become the container's first one.
 SETTLE = 2.0
+#: Differences of one side that are told; the rest are counted.
+MOST = 12
 #: The word that the start-up probe waits for.
 GO = b"go\n"
 #: Who sees a difference, in the words of an error's details and of the wall's table.
@@ -140,12 +143,18 @@ def _outside_faults(spec: Confined, seen: Outside | Sentry | None, *, container:
 
 
 def _mismatch(found: Mapping[str, tuple[str, ...]]) -> SandboxMismatchError:
-    said = [f"{who}: {what}" for who, differing in found.items() for what in differing]
+    # A few of each: one side's long list must not push out another side's word.
+    said = [f"{who}: {what}" for who, differing in found.items() for what in _first(differing)]
     return SandboxMismatchError(
         "cannot trust the container: what is in force is not what was asked",
         details="; ".join(said)[:4000],
         resolution="run `runner doctor`; an engine or kernel that drops a protection cannot host agents",
     )
+
+
+def _first(differing: tuple[str, ...]) -> tuple[str, ...]:
+    shown, rest = differing[:MOST], differing[MOST:]
+    return (*shown, f"{len(rest)} more") if rest else shown
 
 
 def _host_view(spec: SandboxSpec) -> HostView:

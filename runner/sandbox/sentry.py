@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from runner.model import WORKSPACE
+from runner.sandbox.confined import Confined
 from runner.sandbox.kernel import MountLine
 from runner.sandbox.kernels import DIFFERENCES
 from runner.sandbox.outside import Limits, limit_faults
 from runner.sandbox.probe import ENGINE_FILES
-from runner.sandbox.spec import Confined
 
 #: Namespaces that its kernel's process never shares with the supervisor; the others it may.
 APART = ("ipc", "mnt", "net", "user", "uts")

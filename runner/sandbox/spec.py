@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from runner.digest import digest_json
 from runner.errors import SandboxError
 from runner.model import WORKSPACE, Digest, Json
+from runner.sandbox.confined import Confined
 from runner.sandbox.kernels import Kernel, kernel_of
 
 FIRST_UID = 10001
@@ -144,69 +145,6 @@ def create_kwargs(spec: SandboxSpec) -> dict[str, Any]:
         "StopTimeout": 1,
         "HostConfig": host_config(spec),
     }
-
-
-class Confined(Protocol):
-    """What the hardening of a container depends on; whatever has it is hardened, and looked at, in the same way."""
-
-    @property
-    def uid(self) -> int:
-        """Whose its processes are."""
-        ...
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """All of it."""
-        ...
-
-    @property
-    def kernel(self) -> Kernel:
-        """Whose kernel it runs on."""
-        ...
-
-    @property
-    def mounts(self) -> tuple[Mount, ...]:
-        """Host directories that are seen."""
-        ...
-
-    @property
-    def memory(self) -> int:
-        """Bytes."""
-        ...
-
-    @property
-    def cpus(self) -> float:
-        """How many."""
-        ...
-
-    @property
-    def pids(self) -> int:
-        """Processes and threads."""
-        ...
-
-    @property
-    def nofile(self) -> int:
-        """Open files of a process."""
-        ...
-
-    @property
-    def shared_bytes(self) -> int:
-        """Shared memory."""
-        ...
-
-    @property
-    def seccomp(self) -> str:
-        """Text of the list."""
-        ...
-
-    @property
-    def runtime(self) -> str | None:
-        """None is the engine's default."""
-        ...
-
-    def tmpfs(self) -> dict[str, str]:
-        """Places that can be written, and their mount options."""
-        ...
 
 
 def host_config(spec: Confined) -> dict[str, Any]:
