@@ -17,16 +17,22 @@ SMALL = 64 * 1024
 #: From here on it waits for its turn: a conversation is smaller, but for the pictures in it.
 HUGE = 4 * 1024 * 1024
 
-_ONE = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gateway-bodies")
+_ONE = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gateway-huge")
+_SOME = ThreadPoolExecutor(max_workers=4, thread_name_prefix="gateway-bodies")
 
 
 async def beside(size: int, work: Callable[[], _T]) -> _T:
-    """Do work on a body of `size` bytes. It is never left running alone: whoever is cancelled meanwhile waits for its end."""
+    """Do work on a body of `size` bytes.
+
+    It is never left running alone, so that a container's bodies stay one: once it has begun, whoever is cancelled waits.
+    """
     if size < SMALL:
         return work()
-    working = asyncio.get_running_loop().run_in_executor(_ONE if size >= HUGE else None, work)
+    job = (_ONE if size >= HUGE else _SOME).submit(work)
+    working = asyncio.wrap_future(job)
     try:
         return await asyncio.shield(working)
     except asyncio.CancelledError:
-        await asyncio.gather(working, return_exceptions=True)  # its own error has nobody to be told to
+        if not job.cancel():
+            await asyncio.gather(working, return_exceptions=True)  # its own error has nobody to be told to
         raise
