@@ -57,7 +57,7 @@ def _commit() -> str:
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
-    changed = " with uncommitted changes" if git("status", "--porcelain", "--untracked-files=no") else ""
+    changed = " with uncommitted changes" if git("status", "--porcelain", "--untracked-files=no", "--", ":!docs") else ""
     return f"{git('rev-parse', '--short', 'HEAD') or 'unknown'}{changed}"
 
 

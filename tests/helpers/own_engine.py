@@ -68,6 +68,9 @@ class OwnEngine:
             self.process.terminate()
             self.process.wait(60)
             self.process = None
+        for line in reversed(Path("/proc/mounts").read_text().splitlines()):
+            if (mounted := line.split()[1]).startswith(f"{self._folder}/"):
+                subprocess.run(["umount", "--lazy", mounted], check=False)
 
     def load(self, image: str) -> None:
         """Bring an image over from the machine's own engine, under the same name."""

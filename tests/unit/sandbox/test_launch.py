@@ -196,6 +196,21 @@ def test_what_the_host_sees_otherwise_kills_the_container(tmp_path):
     assert engine.containers == {}
 
 
+def test_a_long_list_of_one_side_pushes_out_no_others_word(tmp_path):
+    """A container with the host's root in it sees hundreds of mounts; the wall's table still says who saw it."""
+    engine = FakeEngine()
+    more = [[f"/host/{'x' * 100}{number}", "rw", "ext4"] for number in range(100)]
+    engine.tamper_report = lambda report: report["mounts"].extend(more)
+    engine.tamper_look = lambda seen: replace(seen, devices=frozenset({"lo", "eth0"}))
+
+    async def run() -> None:
+        with pytest.raises(SandboxMismatchError) as caught:
+            await launch(engine, an_order(tmp_path, FAKE_IMAGE), on_created=nobody)
+        assert "; inside: 88 more; host: network device" in caught.value.details
+
+    asyncio.run(run())
+
+
 def test_nothing_of_the_agent_runs_before_it_is_proven(tmp_path):
     """M2: the first process waits for the word, and a difference means that it is never said."""
     ran: list[str] = []
