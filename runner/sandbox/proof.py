@@ -27,8 +27,6 @@ REPORT_SECONDS = 30.0
 SETTLE = 2.0
 #: Differences of one side that are told; the rest are counted.
 MOST = 12
-#: Differences of one side that are told; the rest are counted.
-MOST = 12
 #: The word that the start-up probe waits for.
 GO = b"go\n"
 #: Who sees a difference, in the words of an error's details and of the wall's table.
@@ -152,11 +150,6 @@ def _mismatch(found: Mapping[str, tuple[str, ...]]) -> SandboxMismatchError:
         details="; ".join(said)[:4000],
         resolution="run `runner doctor`; an engine or kernel that drops a protection cannot host agents",
     )
-
-
-def _first(differing: tuple[str, ...]) -> tuple[str, ...]:
-    shown, rest = differing[:MOST], differing[MOST:]
-    return (*shown, f"{len(rest)} more") if rest else shown
 
 
 def _first(differing: tuple[str, ...]) -> tuple[str, ...]:
