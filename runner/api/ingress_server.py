@@ -13,13 +13,14 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, cast
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 from uvicorn.server import ServerState
 
 from runner.api.ingress import NOBODY, Ingress
 from runner.api.ingress_gate import Gate
 from runner.captures.tally import Tally
 from runner.errors import SettingsError
+from runner.gateway import TimedProtocol
 from runner.render import json_document
 from runner.setting_tables import Ingress as Table
 
@@ -36,33 +37,21 @@ _LOG = logging.getLogger("runner.api.ingress.wire")
 _LOG.setLevel(logging.ERROR)
 
 
-class _Protocol(H11Protocol):
-    """A connection that is refused over a cap, never outlives its time, and is answered alike where it is no HTTP at all."""
+class _Protocol(TimedProtocol):
+    """A connection that is refused over a cap, and is answered alike where it is no HTTP at all."""
 
     addresses: Counter[str]
     per_address: int
     ingress: Ingress
     given_up = False
-    timers: tuple[asyncio.TimerHandle, ...] = ()
     address = ""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.logger = _LOG
-        self.access_log = False
+    def welcome(self, transport: asyncio.Transport) -> bool:  # noqa: ARG002 - the seam's signature
         self.address = self.client[0] if self.client else ""
         self.addresses[self.address] += 1
-        if len(self.connections) > CONNECTIONS or self.addresses[self.address] > self.per_address:
-            transport.abort()
-            return
-        self.timers = (
-            self.loop.call_later(HEAD, self._end_unless_asked),
-            self.loop.call_later(WHOLE, transport.abort),
-        )
+        return len(self.connections) <= CONNECTIONS and self.addresses[self.address] <= self.per_address
 
     def connection_lost(self, exc: Exception | None) -> None:
-        for timer in self.timers:
-            timer.cancel()
         self.addresses[self.address] -= 1
         if self.addresses[self.address] <= 0:
             del self.addresses[self.address]
@@ -89,10 +78,6 @@ class _Protocol(H11Protocol):
         head = f"HTTP/1.1 404 Not Found\r\ncontent-length: {len(body)}\r\ncontent-type: application/json\r\nConnection: close"
         self.transport.write(f"{head}\r\n\r\n{body}".encode())
         self.transport.close()
-
-    def _end_unless_asked(self) -> None:
-        if cast("object", self.cycle) is None:  # None until a head has come, whatever its annotation says
-            self.transport.abort()
 
 
 class IngressServer:
@@ -122,7 +107,9 @@ class IngressServer:
             timeout_keep_alive=IDLE,
         )
         per_address = CONNECTIONS if table.behind_proxy else PER_ADDRESS
-        shared = {"addresses": Counter(), "per_address": per_address, "ingress": ingress}
+        self._over = asyncio.Event()
+        shared = {"addresses": Counter(), "per_address": per_address, "ingress": ingress, "over": self._over}
+        shared |= {"log": _LOG, "head_seconds": HEAD, "whole_seconds": WHOLE}
         self._kind = type("_CountedProtocol", (_Protocol,), shared)
 
     async def start(self) -> None:
@@ -155,6 +142,7 @@ class IngressServer:
             return
         self._server.close()
         self._server = None
+        self._over.set()
         for connection in list(self._state.connections):
             connection.transport.abort()
         tasks = list(self._state.tasks)

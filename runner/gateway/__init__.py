@@ -13,6 +13,7 @@ from runner.gateway.sameness import Expected, definition
 from runner.gateway.scripted import ScriptedUpstream
 from runner.gateway.server import Gateway
 from runner.gateway.spoken import picture
+from runner.gateway.timed import TimedProtocol
 from runner.gateway.upstream import HttpUpstream, Patience
 from runner.gateway.upstreams import make_upstream
 from runner.gateway.values import (
@@ -47,6 +48,7 @@ __all__ = [
     "Residents",
     "ScriptedUpstream",
     "Spent",
+    "TimedProtocol",
     "ToolResult",
     "ToolUse",
     "TurnDesk",

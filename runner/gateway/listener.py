@@ -12,16 +12,16 @@ import os
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import uvicorn
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from runner.errors import GatewayError
 from runner.gateway.doorway import Doorway
 from runner.gateway.peers import Peers
+from runner.gateway.timed import TimedProtocol
 from runner.gateway.values import GatewayLimits
 
 SOCKET_NAME = "api.sock"
@@ -34,48 +34,22 @@ _LOG = logging.getLogger("runner.gateway.wire")
 _LOG.setLevel(logging.ERROR)
 
 
-class _Protocol(H11Protocol):
-    """A connection that is refused unless it may knock, and never outlives its time."""
+class _Protocol(TimedProtocol):
+    """A connection that is refused unless it may knock."""
 
-    limits: GatewayLimits
     admit: Peers
-    over: asyncio.Event
     coming: set[asyncio.Protocol]
-    timers: tuple[asyncio.TimerHandle, ...] = ()
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+    def welcome(self, transport: asyncio.Transport) -> bool:
         self.coming.discard(self)
-        self.logger = _LOG
-        self.access_log = False
-        # One that was taken just before the end comes here after it, and nobody would end it any more.
-        if self.over.is_set() or not self.admit(transport.get_extra_info("socket")):
-            transport.abort()
-            return
-        self.timers = (
-            self.loop.call_later(self.limits.head_seconds, self._end_unless_asked),
-            self.loop.call_later(self.limits.request_seconds, transport.abort),
-        )
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        for timer in self.timers:
-            timer.cancel()
-        super().connection_lost(exc)
+        return not self.over.is_set() and self.admit(transport.get_extra_info("socket"))
 
     def send_400_response(self, msg: str) -> None:
         """End what is malformed: a request under way would find itself answered, which the log has as a fault of ours."""
-        if self._asked:
+        if self.asked:
             self.transport.abort()
         else:
             super().send_400_response(msg)
-
-    @property
-    def _asked(self) -> bool:
-        return cast("object", self.cycle) is not None  # None until a head has come, whatever its annotation says
-
-    def _end_unless_asked(self) -> None:
-        if not self._asked:
-            self.transport.abort()
 
 
 class Listener:
@@ -110,7 +84,8 @@ class Listener:
         )
         self._over = asyncio.Event()
         self._coming: set[asyncio.Protocol] = set()  #: taken, and not yet among the state's connections
-        rules = {"limits": limits, "admit": staticmethod(admit), "over": self._over, "coming": self._coming}
+        rules = {"admit": staticmethod(admit), "over": self._over, "coming": self._coming, "log": _LOG}
+        rules |= {"head_seconds": limits.head_seconds, "whole_seconds": limits.request_seconds}
         self._kind = type("_LimitedProtocol", (_Protocol,), rules)
 
     async def open(self) -> None:
