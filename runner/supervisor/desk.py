@@ -13,16 +13,17 @@ from dataclasses import replace
 
 from runner.agent import Answer, Outcome
 from runner.approvals import outcome_text
-from runner.digest import MalformedJsonError, parse_call
+from runner.digest import parse_call
 from runner.errors import GatewayError
 from runner.gateway import Handover, ModelTurn, ToolResult, ToolUse
 from runner.lifecycle import APPROVAL_ENDS, ApprovalState
 from runner.model import ApprovalId, CallId, Decision, Json, Profile, Usage, Verdict
-from runner.policy import PolicyContext, call_key, decide
+from runner.policy import PolicyContext, decide
 from runner.policy.catalogue import profile_name
 from runner.policy.taint import Taint
 from runner.supervisor.changes import Changes
 from runner.supervisor.entries import Entry, Phase
+from runner.supervisor.keys import key_of
 from runner.supervisor.ledger import Ledger
 from runner.supervisor.proposals import Proposal, as_strict_as_its_twins, propose
 from runner.supervisor.quota import Quota
@@ -106,11 +107,12 @@ class Desk:
             )
             if len(self._wire_ids) + len(turn.tool_uses) > self._profile.limits.calls:
                 raise self._end(f"cannot go on: the limit of {self._profile.limits.calls} calls is reached")
-            self.reply = None if turn.tool_uses else "\n".join(turn.texts)
+            words = "\n".join(turn.texts)
+            self.reply = None if turn.tool_uses else words
             uses = [self._told_apart(use) for use in turn.tool_uses]
             proposals, taint = await asyncio.to_thread(self._propose, uses)
             await self._check_denials(proposals)
-            entries = await self._ledger.record_turn(proposals, usage=self.usage, reply=self.reply, taint=taint)
+            entries = await self._ledger.record_turn(proposals, usage=self.usage, words=words, taint=taint)
             self._entries = entries
             self._unmirrored = {entry.wire_id for entry in entries}
             if self._unmirrored:
@@ -146,7 +148,7 @@ class Desk:
 
     async def ask(self, name: str, arguments: Mapping[str, Json]) -> Answer:
         """The hook's question."""
-        entry = self._claim(name, arguments, (Phase.DECIDED,))
+        entry = await self._claim(name, arguments, (Phase.DECIDED,))
         if entry is None:
             return await self._stray(name, arguments)
         entry.phase = Phase.ASKED
@@ -154,7 +156,7 @@ class Desk:
 
     async def confirm(self, name: str, arguments: Mapping[str, Json]) -> Answer:
         """The callback's question: the hook's call again, or, were there no hook, the first time."""
-        entry = self._claim(name, arguments, (Phase.ASKED, Phase.DECIDED))
+        entry = await self._claim(name, arguments, (Phase.ASKED, Phase.DECIDED))
         if entry is None:
             return await self._stray(name, arguments)
         entry.phase = Phase.CONFIRMED
@@ -162,7 +164,7 @@ class Desk:
 
     async def outcome(self, name: str, arguments: Mapping[str, Json]) -> Outcome:
         """The handler's question: what is on record for a confirmed call, once."""
-        entry = self._claim(name, arguments, (Phase.CONFIRMED,))
+        entry = await self._claim(name, arguments, (Phase.CONFIRMED,))
         if entry is None or entry.approval is None:
             await self._stray(name, arguments)
             return Outcome(text="refused: no approved call fits this one; nothing was done", is_error=True)
@@ -202,18 +204,15 @@ class Desk:
         final = [as_strict_as_its_twins(one, proposals) for one in proposals]
         return final, self._tainting(final, context)
 
-    def _claim(self, name: str, arguments: Mapping[str, Json], phases: Sequence[Phase]) -> Entry | None:
-        """The first call of this very tool and input that has come exactly so far."""
+    async def _claim(self, name: str, arguments: Mapping[str, Json], phases: Sequence[Phase]) -> Entry | None:
+        """The first call of this very tool and input that has come exactly so far. Nothing is awaited once it is found."""
         tool = profile_name(name)
-        if tool is None:
-            return None
-        try:
-            key = call_key(tool, arguments)
-        except MalformedJsonError:
-            return None
+        if tool is None or not any(entry.tool == tool and entry.phase in phases for entry in self._entries):
+            return None  # whatever its input is
+        key = await key_of(tool, arguments)
         for phase in phases:
             for entry in self._entries:
-                if entry.key == key and entry.phase is phase:
+                if key is not None and entry.key == key and entry.phase is phase:
                     return entry
         return None
 
