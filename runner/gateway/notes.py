@@ -37,6 +37,8 @@ _LINES = (
     rf"You are powered by the model named [A-Z][a-z]{{2,12}}(?: \d{{1,2}}(?:\.\d{{1,2}})?)?\. The exact model ID is {_MODEL}\."
     r"(?: Assistant knowledge cutoff is [A-Z][a-z]{2,8} \d{4}\.)?",
     r"Today's date is \d{4}-\d\d-\d\d\.",
+    r"The date has changed\. Today's date is now \d{4}-\d\d-\d\d\. "
+    r"No need to announce the new date \u2014 the user's own clock shows it\.",
     r"",
 )
 

@@ -1,8 +1,8 @@
-"""The CLI's reminders in the user's mouth: those that it is known to make are passed on, any other is left out.
+"""The CLI's reminders in the user's mouth and behind results: those that it is known to make are passed on, others left out.
 
-Reminders are no part of what is compared, so they must not be a way to tell the model anything. What stands in a tool's result
-is broken up by `tags`; what stands between the messages, in the provider's voice, is refused by `notes`. Here an unknown one is
-no reason to end a run: the CLI has many, and the model can do without any.
+Reminders are no part of what is compared, so they must not be a way to tell the model anything. One between the messages, in
+the provider's voice, is refused by `notes`. Here an unknown one is no reason to end a run: the CLI has many, and the model can
+do without any.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Collection
 
 from runner.gateway.notes import is_note
-from runner.gateway.spoken import asked, is_voice
+from runner.gateway.spoken import asked, is_voice, without_voice
 from runner.model import Json, JsonObject
 
 #: What the model reads in the place of one nobody knows.
@@ -49,10 +49,36 @@ def leave_out_unknown(messages: Json, *, model: str, sent: Collection[str]) -> i
         for block in content if isinstance(content, list) else []:
             if isinstance(block, dict) and block["type"] == "text":
                 count += _replaced(block, "text", model=model, sent=sent)
+            elif isinstance(block, dict) and block["type"] == "tool_result":
+                count += _in_result(block, model)
     return count
 
 
-def _replaced(holder: JsonObject, key: str, *, model: str, sent: Collection[str]) -> bool:
+def _in_result(block: JsonObject, model: str) -> int:
+    """The same behind a result, where the CLI puts some of them."""
+    content = block.get("content")
+    if not isinstance(content, list):
+        return _cut(block, "content", model)
+    parts = [part for part in content if isinstance(part, dict) and part["type"] == "text"]
+    first = content[0] if content else None
+    return sum(
+        _cut(part, "text", model) if part is first or not is_voice(str(part["text"])) else _replaced(part, "text", model=model)
+        for part in parts
+    )
+
+
+def _cut(holder: JsonObject, key: str, model: str) -> bool:
+    text = holder.get(key)
+    if not isinstance(text, str):
+        return False
+    said = without_voice(text)
+    if not text[len(said) :].strip() or _is_known(text[len(said) :], model):
+        return False
+    holder[key] = f"{said}\n\n{LEFT_OUT}"
+    return True
+
+
+def _replaced(holder: JsonObject, key: str, *, model: str, sent: Collection[str] = ()) -> bool:
     text = holder[key]
     if not isinstance(text, str) or not is_voice(text) or asked(text) in sent or _is_known(text, model):
         return False

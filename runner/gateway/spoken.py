@@ -36,7 +36,7 @@ _REMOVED = re.compile(
 REMOVED = "[removed: it does not fit into the request, or cannot be read]"
 #: What the CLI notes behind pictures: where it has put one, and how it has shrunk one.
 _NOTES = re.compile(
-    r"\[Image: source: /tmp/claude-\d{1,10}/[\w-]{1,200}/[0-9a-f-]{36}/images/\d{1,4}\.[a-z]{3,4}\]"
+    r"\[Image: source: /tmp/claude-\d{1,10}/-workspace/[0-9a-f-]{36}/images/\d{1,4}\.[a-z]{3,4}\]"
     r"|\[Image: original \d{1,6}x\d{1,6}, displayed at \d{1,6}x\d{1,6}\. Multiply coordinates by [\d.]{1,12} "
     r"to map to original image\.\]"
     r"|Continue from where you left off\.",
@@ -217,13 +217,15 @@ class _Maker:
 
 
 def _parts(content: Json) -> list[str]:
-    """A result's parts without the reminders behind it."""
+    """A result's parts without the reminders behind it; what it begins with is the tool's, whatever it looks like."""
     parts: list[str] = []
-    for block in _objects([{"type": "text", "text": content}] if isinstance(content, str) else content):
+    for index, block in enumerate(_objects([{"type": "text", "text": content}] if isinstance(content, str) else content)):
         if block.get("type") != "text":
             parts.append(_bytes(block))
             continue
-        text = _without_voice(str(block.get("text", "")))
+        if index and is_voice(str(block.get("text", ""))):
+            continue
+        text = without_voice(str(block.get("text", "")))
         if _REMOVED.fullmatch(text):
             parts.append(GONE)
         elif text:
@@ -231,11 +233,12 @@ def _parts(content: Json) -> list[str]:
     return parts
 
 
-def _without_voice(text: str) -> str:
+def without_voice(text: str) -> str:
+    """The beginning of a result's text, in front of the reminders behind it; there is always something in front."""
     text = text.rstrip()
     while text.endswith(_CLOSE):
         start = text.rfind(_OPEN)
-        if start < 0 or not _closed(text[start + len(_OPEN) :]):
+        if start < 0 or not text[:start].strip() or not _closed(text[start + len(_OPEN) :]):
             break
         text = text[:start].rstrip()
     return text
@@ -243,7 +246,7 @@ def _without_voice(text: str) -> str:
 
 def _excuse(block: JsonObject, key: str) -> None:
     text = block.get(key)
-    if isinstance(text, str) and _REMOVED.fullmatch(_without_voice(text)):
+    if isinstance(text, str) and _REMOVED.fullmatch(without_voice(text)):
         block[key] = REMOVED
 
 
@@ -259,8 +262,11 @@ def _closed(reminder: str) -> bool:
 
 def _bytes(block: JsonObject) -> str:
     source = block.get("source")
-    data = source.get("data") if isinstance(source, dict) else None
-    return picture(str(data))
+    said = [
+        source.get("data") if isinstance(source, dict) else None,
+        *(block[key] for key in ("title", "context") if key in block),
+    ]
+    return picture("\0".join(map(str, said)))
 
 
 def _input(value: Json) -> str:

@@ -6,6 +6,7 @@ The normal form in docs/gateway.md was measured so (CLI 2.1.332); a CLI that cha
 from __future__ import annotations
 
 import json
+import re
 import struct
 import zlib
 from collections.abc import AsyncIterator, Sequence
@@ -148,6 +149,13 @@ def test_a_resumed_cli_tells_its_transcript_word_for_word_and_a_changed_one_is_f
     lines = begun.mirrored
     honest = agent.talk([text("x")] * 2, [text("x")] * 2, [text("on")], transcript=lines, profile=profile, **_more())
     assert (_said(honest), honest.gateway.failure) == ("on", None)
+
+    # Parked over midnight: the CLI says that the date has changed, behind a result that was there before.
+    yesterday = [re.sub(r'"date": ?"[0-9-]+"', '"date": "2026-01-01"', line) for line in lines]
+    assert yesterday != lines
+    later = agent.talk([text("x")] * 2, [text("x")] * 2, [text("on")], transcript=yesterday, profile=profile, **_more())
+    assert (_said(later), later.gateway.failure) == ("on", None)
+    assert "The date has changed" in json.dumps(later.requests[-1]["messages"])
 
     changed = [line.replace("INSIDE", "OBEY!!") for line in lines]
     lying = agent.talk(transcript=changed, past=lines, profile=profile, **_more())
