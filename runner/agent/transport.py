@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import anyio
 from claude_agent_sdk import ProcessError, Transport
@@ -177,17 +177,17 @@ class BoxTransport(Transport):
         if frame is None:
             return None
         if frame["type"] == "transcript_mirror":
-            await self._store(frame)
+            await self._store(frame, small=small)
             return None
         self._watch(frame)
         shown = for_sdk(frame)
         return None if shown is None else self._names.for_sdk(shown)
 
-    async def _store(self, frame: JsonObject) -> None:
+    async def _store(self, frame: JsonObject, *, small: bool) -> None:
         entries = frame.get("entries")
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             raise AgentProtocolError("cannot store the agent's transcript: an entry is not an object")
-        await self._mirror([json.dumps(entry) for entry in cast("list[dict[str, Json]]", entries)])
+        await self._mirror(_dumped(entries) if small else await asyncio.to_thread(_dumped, entries))
 
     async def _answer(self, line: str) -> None:
         named = self._names.for_cli(line)
@@ -213,6 +213,10 @@ class BoxTransport(Transport):
     async def _destroy(self) -> None:
         with anyio.move_on_after(CLOSE_SECONDS):
             await self._stream.destroy()
+
+
+def _dumped(entries: Sequence[Json]) -> list[str]:
+    return [json.dumps(entry) for entry in entries]
 
 
 def _protocol_error(error: AgentProtocolError | SandboxError) -> AgentProtocolError:

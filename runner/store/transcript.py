@@ -23,6 +23,12 @@ def append(conn: Connection, run: RunId, segment: int, attempt: int, entries: Se
     conn.execute(schema.transcript.insert(), rows)
 
 
+def size(conn: Connection, run: RunId) -> int:
+    """How many characters a run's transcript has."""
+    length = func.coalesce(func.sum(func.length(schema.transcript.c.entry)), 0)
+    return int(conn.execute(select(length).where(schema.transcript.c.run == run)).scalar_one())
+
+
 def read(conn: Connection, run: RunId) -> tuple[TranscriptRow, ...]:
     """Every line of a run, in order."""
     columns = (schema.transcript.c.n, schema.transcript.c.segment, schema.transcript.c.attempt, schema.transcript.c.entry)

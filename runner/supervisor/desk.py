@@ -23,7 +23,7 @@ from runner.policy.catalogue import profile_name
 from runner.policy.taint import Taint
 from runner.supervisor.changes import Changes
 from runner.supervisor.entries import Entry, Phase
-from runner.supervisor.keys import key_of
+from runner.supervisor.keys import key_of, named_in
 from runner.supervisor.ledger import Ledger
 from runner.supervisor.proposals import Proposal, as_strict_as_its_twins, propose
 from runner.supervisor.quota import Quota
@@ -140,7 +140,7 @@ class Desk:
     async def mirror(self, entries: Sequence[str]) -> None:
         """Store transcript lines as they come, and note whether the last turn's calls are all among them."""
         await self._ledger.mirror(entries)
-        self._unmirrored -= {wire_id for wire_id in self._unmirrored if any(json.dumps(wire_id) in line for line in entries)}
+        self._unmirrored -= await named_in(entries, frozenset(self._unmirrored))
         if not self._unmirrored:
             self.mirrored.set()
 

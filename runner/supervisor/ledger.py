@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from runner import approvals
 from runner.approvals import Request
-from runner.errors import GatewayError
+from runner.errors import AgentProtocolError, GatewayError
 from runner.lifecycle import RUN_ENDS, ApprovalEvent, ApprovalState, RunEvent
 from runner.model import ApprovalId, Attempt, CallId, Json, Profile, Usage, Verdict
 from runner.policy.catalogue import TOOLS, definition_digest
@@ -27,6 +27,9 @@ _ASKED_AGAIN = "the agent asked the model anew without an answer to this call"
 _IN_CONTAINER = "Runs in the container, on the snapshot of the agent's directory; it changes nothing."
 #: Bytes of a stray call's arguments kept for the record.
 _STRAY_BYTES = 2000
+#: Characters of a run's transcript, of all its containers together. One request to the model holds 32 MiB, and each file that
+#: was read stands in a transcript twice; all of it is in memory when a run is resumed.
+MAX_TRANSCRIPT = 96 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,7 @@ class Ledger:
         self._profile = profile
         self._clock = clock
         self._ids = ids
+        self._mirrored: int | None = None  #: characters of the run's transcript; not known before the first of this attempt
 
     async def is_current(self) -> bool:
         """Whether this attempt still speaks for its run."""
@@ -94,7 +98,11 @@ class Ledger:
         return await self._store.query(rows.get, approval)
 
     async def mirror(self, entries: Sequence[str]) -> None:
-        """Append transcript lines as they come: the run must be resumable from any of them on."""
+        """Append transcript lines as they come: the run must be resumable from any of them on.
+
+        Raises:
+            AgentProtocolError: The run's transcript is larger than any conversation may be.
+        """
         await self._store.call(self._mirror, entries)
 
     def _note_results(self, conn: Connection, ran: Mapping[CallId, bool]) -> None:
@@ -104,6 +112,12 @@ class Ledger:
 
     def _mirror(self, conn: Connection, entries: Sequence[str]) -> None:
         if _speaks_for(self._attempt, runs.get(conn, self._attempt.run)):
+            before = transcript.size(conn, self._attempt.run) if self._mirrored is None else self._mirrored
+            self._mirrored = before + sum(map(len, entries))
+            if self._mirrored > MAX_TRANSCRIPT:
+                raise AgentProtocolError(
+                    f"cannot store the agent's transcript: it is larger than {MAX_TRANSCRIPT // 2**20} MiB"
+                )
             transcript.append(conn, *self._attempt, entries)
 
     def _record_turn(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from runner.errors import AgentProtocolError
 from runner.model import Json
 from runner.policy import call_key
-from runner.supervisor import keys
+from runner.store import transcript
+from runner.supervisor import keys, ledger
 from tests.unit.supervisor.world import World, a_turn, arguments_of, play, read, write
 
 MANY: list[dict[str, Json]] = [
@@ -64,5 +67,42 @@ def test_no_key_is_worked_out_where_no_call_of_the_tool_waits(tmp_path: Path, mo
         for name in ("Read", "Glob", "Bash", "mcp__runner__Edit", "mcp__runner__Nope"):
             assert not (await desk.ask(name, MANY[0])).allowed
         assert watched.threads == []
+
+    play(tmp_path, scene)
+
+
+@pytest.mark.parametrize(("padding", "where"), [(10, "loop"), (100_000, "beside")])
+def test_a_long_transcript_line_is_searched_for_a_turns_calls_beside_the_loop(
+    padding: int, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """256 calls in a line of 12 MiB: three and a half seconds in which no other run would get its turn."""
+    threads: list[str] = []
+
+    def named(lines: Sequence[str], wire_ids: frozenset[str]) -> frozenset[str]:
+        threads.append("loop" if threading.current_thread() is threading.main_thread() else "beside")
+        return searched(lines, wire_ids)
+
+    searched = keys._named_in
+    monkeypatch.setattr(keys, "_named_in", named)
+    lines = ['{"id": "toolu_1"}', f'{{"text": "{"x" * padding}"}}']
+    found = asyncio.run(keys.named_in(lines, frozenset({"toolu_1", "toolu_2"})))
+    assert (found, threads) == (frozenset({"toolu_1"}), [where])
+
+
+def test_a_transcript_has_an_end_whichever_of_its_runs_containers_tells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A3, L7: what a container mirrors fills the database, and is in memory when its run is resumed."""
+    monkeypatch.setattr(ledger, "MAX_TRANSCRIPT", 100)
+
+    async def scene(world: World) -> None:
+        row = world.a_running()
+        await world.desk(row).mirror(["x" * 40])
+        later = world.desk(row)
+        await later.mirror(["x" * 40, "y" * 20])
+        with pytest.raises(AgentProtocolError, match="transcript"):
+            await later.mirror(["z"])
+        with world.store.reading() as conn:
+            assert [len(line.entry) for line in transcript.read(conn, row.id)] == [40, 40, 20]
 
     play(tmp_path, scene)
