@@ -32,6 +32,7 @@ TABLES = (
     schema_taint.taints,
     schema_threads.threads,
     schema_threads.thread_captures,
+    schema_threads.turn_words,
     schema_notices.notice_subjects,
     schema_notices.deliveries,
     *schema_contacts.TABLES,

@@ -1,8 +1,8 @@
-"""The tables of threads: conversations that the owner continues, and which capture continues which run of one."""
+"""The tables of threads: conversations that the owner continues, which capture continues which run, what was said in them."""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Double, ForeignKey, Index, Table, Text
+from sqlalchemy import Column, Double, ForeignKey, Index, Integer, Table, Text
 
 from runner.store.schema import metadata
 
@@ -23,4 +23,13 @@ thread_captures = Table(
     Column("thread", Text, ForeignKey("threads.name"), nullable=False),
     Column("continues", Text, ForeignKey("runs.id")),
     Index("thread_captures_by_thread", "thread"),
+)
+
+#: What the model said beside its calls, as the gateway saw it: a container's word for it is not taken.
+turn_words = Table(
+    "turn_words",
+    metadata,
+    Column("run", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("turn", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
 )

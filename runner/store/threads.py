@@ -6,7 +6,7 @@ capture. The order of a thread's runs is told by what continues what, and by no 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from runner.lifecycle import RUN_ENDS, CaptureState, RunState
 from runner.model import CaptureId, Digest, Json, RunId
 from runner.store import audit, codec
 from runner.store.schema import captures, runs, transcript
-from runner.store.schema_threads import thread_captures, threads
+from runner.store.schema_threads import thread_captures, threads, turn_words
 
 #: States of a capture that has no run yet and may get one.
 _WAITS = tuple(state.value for state in (CaptureState.RECEIVED, CaptureState.STUB, CaptureState.STORED))
@@ -111,6 +111,19 @@ def before(conn: Connection, run: RunId) -> tuple[RunId, ...]:
         found.append(at)
         at = answered.get(at)
     return tuple(reversed(found))
+
+
+def note_words(conn: Connection, run: RunId, turn: int, text: str) -> None:  # noqa: PLR0917 - one turn, whole
+    """Note what the model said in a turn; of a run that nobody can continue nothing is kept."""
+    if text.strip() and of_run(conn, run) is not None:
+        conn.execute(turn_words.insert().values(run=run, turn=turn, text=text))
+
+
+def words(conn: Connection, run: RunId) -> Mapping[int, str]:
+    """What the model said in a run, by turn."""
+    return {
+        turn: text for turn, text in conn.execute(select(turn_words.c.turn, turn_words.c.text).where(turn_words.c.run == run))
+    }
 
 
 def size(conn: Connection, these: Sequence[RunId]) -> int:

@@ -118,6 +118,9 @@ def rules() -> tuple[Rule, ...]:
         ),
         Rule("runner_thread_captures_update", "thread_captures", "UPDATE", "1 = 1", "the thread of a capture cannot change"),
         Rule("runner_thread_captures_delete", "thread_captures", "DELETE", "1 = 1", "the thread of a capture stays on record"),
+        Rule("runner_turn_words_insert", "turn_words", "INSERT", _once("turn_words", "run", "turn"), "a turn is said once"),
+        Rule("runner_turn_words_update", "turn_words", "UPDATE", "1 = 1", "what was said cannot change"),
+        Rule("runner_turn_words_delete", "turn_words", "DELETE", "1 = 1", "what was said stays on record"),
         Rule(
             "runner_signatures_insert",
             "signatures",

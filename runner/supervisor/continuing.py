@@ -1,6 +1,7 @@
 """What a run that continues a thread starts from: the conversation of the runs before it, made anew from their rows.
 
-The same rows give the same lines every time, ids included: a line that a container added names the one before it by its id.
+Every line is ours; a container's word is taken for the results of its own reads alone. The same rows give the same lines every
+time, ids included: a line that a container added names the one before it by its id.
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ from runner.fence import Prompt, compose
 from runner.model import SenderKind
 from runner.store import Connection, RunRow, calls, captures, runs, threads, transcript
 from runner.store.rows import TranscriptRow
-from runner.supervisor.mirrored import check_mirrored
 from runner.supervisor.retold import answers_of, told_of, turns_of
-from runner.transcript import Scribe, finished, last_uuid
+from runner.transcript import Scribe, Turn, finished, last_uuid
 
 #: Ids of our lines are made from the run and the line's number within this.
 _LINES = uuid.UUID("6d0b5a52-3f2e-4f4e-9d53-6a0f0c7f2f10")
@@ -60,29 +60,22 @@ def earlier(conn: Connection, run: RunRow) -> tuple[Earlier, ...]:
 
 
 def conversation(conn: Connection, these: Sequence[Earlier], *, session_id: str) -> Past:
-    """The conversation of runs that replied, in order.
-
-    Raises:
-        SandboxMismatchError: What a container left of one tells its calls otherwise than they are on record.
-    """
+    """The conversation of runs that replied, in order."""
     lines: list[str] = []
     wire_ids: set[str] = set()
     for row, prompt in these:
         answers = answers_of(conn, row.id)
         turns = turns_of(conn, row.id, answers)
         first = (turns[0][0].segment, turns[0][0].attempt) if turns else (row.segment, row.attempt)
-        told = [[told_of(call, answers.get(call.id)) for call in turn] for turn in turns]
-        made = frozenset(call.wire_id for call in calls.of_run(conn, row.id) if call.turn > 0)
-        finished_lines = finished(
+        words = threads.words(conn, row.id)
+        lines += finished(
             since(transcript.read(conn, row.id), first),
-            told,
+            [Turn(words.get(turn[0].turn, ""), [told_of(call, answers.get(call.id)) for call in turn]) for turn in turns],
             _scribe(row, session_id=session_id, parent=last_uuid(lines)),
             prompt=user_message(Message(text=prompt.text, images=prompt.images)),
             reply=row.reply or "",
         )
-        check_mirrored(finished_lines, told, made=made)
-        lines += finished_lines
-        wire_ids |= made
+        wire_ids |= {call.wire_id for call in calls.of_run(conn, row.id) if call.turn > 0}
     return Past(lines=tuple(lines), wire_ids=frozenset(wire_ids))
 
 

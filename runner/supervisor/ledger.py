@@ -16,7 +16,7 @@ from runner.lifecycle import RUN_ENDS, ApprovalEvent, ApprovalState, RunEvent
 from runner.model import ApprovalId, Attempt, CallId, Json, Profile, Usage, Verdict
 from runner.policy.catalogue import TOOLS, definition_digest
 from runner.policy.taint import Taint
-from runner.store import ApprovalRow, CallRow, Connection, RunRow, Store, calls, runs, taints, transcript
+from runner.store import ApprovalRow, CallRow, Connection, RunRow, Store, calls, runs, taints, threads, transcript
 from runner.store import approvals as rows
 from runner.supervisor import granted
 from runner.supervisor.entries import Entry
@@ -57,20 +57,20 @@ class Ledger:
         return _speaks_for(self._attempt, row)
 
     async def record_turn(
-        self, proposals: Sequence[Proposal], *, usage: Usage, reply: str | None = None, taint: Sequence[Taint] = ()
+        self, proposals: Sequence[Proposal], *, usage: Usage, words: str = "", taint: Sequence[Taint] = ()
     ) -> list[Entry]:
         """Store a turn's decisions and queue its gated calls together, before anything is answered (invariant 2).
 
         Args:
             proposals: The turn's calls, decided.
             usage: The run's, this turn included.
-            reply: The model's words where it made no call: should the supervisor die now, they are the run's reply.
+            words: The model's. Where it made no call and the supervisor dies now, they are the run's reply.
             taint: What untrusted content the calls bring into the run (P4).
 
         Raises:
             GatewayError: This attempt is stale.
         """
-        return await self._store.call(self._record_turn, proposals, usage=usage, reply=reply, taint=taint)
+        return await self._store.call(self._record_turn, proposals, usage=usage, words=words, taint=taint)
 
     async def denials(self) -> int:
         """How many calls of the run were denied, by a person or by an earlier no (L8)."""
@@ -126,14 +126,15 @@ class Ledger:
         proposals: Sequence[Proposal],
         *,
         usage: Usage,
-        reply: str | None,
+        words: str,
         taint: Sequence[Taint],
     ) -> list[Entry]:
         now = self._clock()
         run = runs.get(conn, self._attempt.run)
         if not _speaks_for(self._attempt, run):
             raise GatewayError("cannot take a turn: this attempt is no longer the run's own")
-        runs.record(conn, run.id, now=now, usage=usage, reply=reply)
+        runs.record(conn, run.id, now=now, usage=usage, reply=None if proposals else words)
+        threads.note_words(conn, run.id, usage.turns, words)
         # An honest CLI asks the model again only when the last turn is answered; one that lost a reply has nobody to tell.
         approvals.end_for_run(conn, run.id, event=ApprovalEvent.SUPERSEDE, reason=_ASKED_AGAIN, now=now)
         proposals = granted.used(conn, proposals, run=run.id, now=now)

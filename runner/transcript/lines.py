@@ -26,20 +26,26 @@ class Lines:
 
         All lines of one reply carry one message id, or the CLI would send them as several replies.
         """
-        message_id = message_id or f"msg_{self._scribe.new_uuid().replace('-', '')}"
+        message_id = message_id or self._message_id()
         for call in turn:
             if call.wire_id not in asked:
                 self._ask(call, message_id)
 
-    def say(self, words: str) -> None:
-        """The model's words."""
-        block: JsonObject = {"type": "text", "text": words}
-        self._reply([block], f"msg_{self._scribe.new_uuid().replace('-', '')}")
+    def say(self, words: str, calls: Sequence[Told] = ()) -> None:
+        """A reply of the model's: its words, then its calls."""
+        message_id = self._message_id()
+        if words.strip():
+            self._reply([{"type": "text", "text": words}], message_id)
+        for call in calls:
+            self._ask(call, message_id)
 
     def answer(self, call: Told, *, otherwise: str) -> None:
         """A call's result; `otherwise` where only the container could have given it."""
         content: list[Json] = [{"type": "text", "text": otherwise if call.text is None else call.text}]
-        is_error = call.is_error or call.text is None
+        self.told(call, content, is_error=call.is_error or call.text is None)
+
+    def told(self, call: Told, content: Json, *, is_error: bool) -> None:
+        """A call's result in so many words, or pictures."""
         result: JsonObject = {"type": "tool_result", "tool_use_id": call.wire_id, "content": content, "is_error": is_error}
         self._write({"type": "user", "message": {"role": "user", "content": [result]}, "toolUseResult": content})
 
@@ -55,6 +61,9 @@ class Lines:
             "permissionMode": "default",
         }
         self._write({"type": "attachment", "attachment": attachment})
+
+    def _message_id(self) -> str:
+        return f"msg_{self._scribe.new_uuid().replace('-', '')}"
 
     def _ask(self, call: Told, message_id: str) -> None:
         block: JsonObject = {"type": "tool_use", "id": call.wire_id, "name": call.name, "input": dict(call.arguments)}

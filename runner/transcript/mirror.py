@@ -11,6 +11,8 @@ from runner.transcript.values import Told
 #: Attachments that must not reach another container: a recorded prompt would override ours (case 109), and a deferral that an
 #: earlier resumption wrote has been asked for.
 _DROPPED = frozenset({"prompt_snapshot", "hook_deferred_tool"})
+#: Parts of a result that are no text.
+_BYTES = frozenset({"image", "document"})
 #: The model of assistant lines that no model wrote: errors, and words the CLI put into its mouth.
 _NOBODY = "<synthetic>"
 
@@ -45,15 +47,6 @@ class Mirror:
         """Leave out what was said after the last call: the CLI's own words, or an error it met, or what nobody saw."""
         self._drop |= {index for index in range(self._since + 1, len(self._entries)) if _is_chatter(self._entries[index])}
 
-    def ends_with(self, reply: str, turn: Sequence[Told]) -> bool:
-        """Whether the last turn has all its results, and these are the last words behind it."""
-        said: dict[str, list[str]] = {}
-        for entry in self._entries[self._since + 1 :]:
-            if entry.get("type") == "assistant":
-                said.setdefault(str(_message(entry).get("id")), []).extend(_texts(entry))
-        words = next(reversed(said.values()), None)
-        return words is not None and "\n".join(words) == reply != "" and all(one.wire_id in self._answered for one in turn)
-
     def reopen(self, turn: Sequence[Told]) -> None:
         """Where no call is left to be asked for: take the last result back, so that there is one.
 
@@ -83,6 +76,34 @@ def answered_in(entries: Sequence[JsonObject]) -> set[str]:
     return {wire_id for entry in entries for wire_id in _ids(entry, "user", "tool_result", "tool_use_id")}
 
 
+def results_in(mirrored: Sequence[str]) -> dict[str, JsonObject]:
+    """Results by their calls' ids, as a container told them: content that a model can be given, and whether it is an error.
+
+    Of one call the last counts. Nothing else of a line is looked at: whatever it holds besides goes no further.
+    """
+    found: dict[str, JsonObject] = {}
+    for entry in map(json.loads, mirrored):
+        content = _message(entry).get("content") if isinstance(entry, dict) and entry.get("type") == "user" else None
+        for block in content if isinstance(content, list) else []:
+            if isinstance(block, dict) and block.get("type") == "tool_result" and _is_told(block.get("content")):
+                identity, is_error = str(block.get("tool_use_id")), block.get("is_error") is True
+                found[identity] = {"content": block["content"], "is_error": is_error}
+    return found
+
+
+def _is_told(content: Json) -> bool:
+    """Whether this is text, or parts that are texts, pictures and documents."""
+    if isinstance(content, str):
+        return True
+    if not isinstance(content, list):
+        return False
+    return all(
+        isinstance(part, dict)
+        and ((part.get("type") == "text" and isinstance(part.get("text"), str)) or part.get("type") in _BYTES)
+        for part in content
+    )
+
+
 def _is_chatter(entry: JsonObject) -> bool:
     """Whether a line after the last call is neither a result nor bookkeeping: the CLI's own words, or an error it met."""
     return isinstance(entry.get("uuid"), str) and not any(_ids(entry, "user", "tool_result", "tool_use_id"))
@@ -104,12 +125,6 @@ def _ids(entry: JsonObject, kind: str, block_type: str, key: str) -> Iterator[st
         for block in content:
             if isinstance(block, dict) and block.get("type") == block_type:
                 yield str(block.get(key))
-
-
-def _texts(entry: JsonObject) -> list[str]:
-    content = _message(entry).get("content")
-    blocks = content if isinstance(content, list) else []
-    return [str(block.get("text")) for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
 
 
 def last_uuid_of(entries: Sequence[JsonObject]) -> str | None:

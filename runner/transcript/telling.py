@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from runner.model import JsonObject
 from runner.transcript.lines import Lines
-from runner.transcript.mirror import Mirror, answered_in, last_uuid_of
-from runner.transcript.values import Resumption, Scribe, Told
+from runner.transcript.mirror import Mirror, answered_in, last_uuid_of, results_in
+from runner.transcript.values import Resumption, Scribe, Told, Turn
 
 NOT_RUN = "Not run: the run was parked before this call could run. Ask again if it is still wanted."
 LOST = "Lost: the run was interrupted and this call's result with it. Ask again if it is still wanted."
@@ -52,34 +52,34 @@ def resume(mirrored: Sequence[str], turns: Sequence[Sequence[Told]], scribe: Scr
 
 
 def finished(
-    mirrored: Sequence[str], turns: Sequence[Sequence[Told]], scribe: Scribe, *, prompt: JsonObject, reply: str
+    mirrored: Sequence[str], turns: Sequence[Turn], scribe: Scribe, *, prompt: JsonObject, reply: str
 ) -> tuple[str, ...]:
     """The conversation of a run that has replied, for one that continues it: every call has a result, the reply is last.
 
-    The same rows give the same lines, if `scribe` names its lines alike each time: what comes later names them as its parents.
+    Every line is ours. A container's are taken for nothing but what only it could tell, the results of its own reads: what else
+    it mirrored, a later run would take for the owner's words, the model's or the CLI's (case 109). The same rows give the same
+    lines, if `scribe` names its lines alike each time: what comes later names them as its parents.
 
     Args:
         mirrored: Everything stored of the run's transcript, in order.
-        turns: As for `resume`.
+        turns: The turns that had calls, in order; no two calls of a run have one wire id.
         scribe: What our lines carry.
         prompt: The user message that began the run.
-        reply: The model's last words, as the gateway saw them; whatever else the mirror ends with is left out.
+        reply: The model's last words, as the gateway saw them.
     """
-    mirror = Mirror(mirrored, turns)
-    whole = mirror.number >= len(turns) - 1 and mirror.ends_with(reply, turns[-1] if turns else ())
-    if not whole:
-        mirror.hush()
-    entries = mirror.kept()
-    answered = answered_in(entries)
-    lines = _begun(entries, scribe, prompt)
-    for number, turn in enumerate(turns[mirror.number :], start=mirror.number):
-        lines.ask_missing(turn, mirror.asked, message_id=mirror.message_id if number == mirror.number else "")
-        for call in turn:
-            if call.wire_id not in answered:
+    found = results_in(mirrored)
+    lines = Lines(scribe, parent=scribe.parent)
+    lines.user(prompt)
+    for turn in turns:
+        lines.say(turn.words, turn.calls)
+        for call in turn.calls:
+            told = found.get(call.wire_id) if call.text is None else None
+            if told is None:
                 lines.answer(call, otherwise=LOST)
-    if not whole:
-        lines.say(reply if reply.strip() else WORDLESS)
-    return (*(json.dumps(entry) for entry in entries), *lines.written)
+            else:
+                lines.told(call, told["content"], is_error=told["is_error"] is True)
+    lines.say(reply if reply.strip() else WORDLESS)
+    return tuple(lines.written)
 
 
 def last_uuid(lines: Sequence[str]) -> str | None:

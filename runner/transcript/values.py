@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from runner.model import Json
 
@@ -22,6 +23,13 @@ class Told:
     text: str | None
     is_error: bool = False
     askable: bool = True
+
+
+class Turn(NamedTuple):
+    """One reply of the model that had calls: its words, and what came of the calls."""
+
+    words: str
+    calls: Sequence[Told]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

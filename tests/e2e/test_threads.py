@@ -104,7 +104,7 @@ def check_conversation(double: UpstreamDouble) -> None:
     assert [prompt.splitlines()[0] for prompt in prompts] == ["look", "sum it up", "thanks"]
     assert "https://example.org/page" in prompts[1]
     assert ("HELLO" in asked[1], "Created /workspace/out.txt" in asked[3]) == (True, True)
-    words = ["I look.", "Read", "It says", "HELLO.", "mcp__runner__Write", "Summed up."]
+    words = ["I look.", "Read", "It says\nHELLO.", "mcp__runner__Write", "Summed up."]
     assert said_by(double, "assistant") == words
     fences = [prompt.partition('fence="')[2].partition('"')[0] for prompt in prompts]
     assert len(set(fences)) == 3

@@ -113,15 +113,30 @@ def test_the_database_lets_nobody_else_s_capture_into_a_thread_and_none_after_an
         "UPDATE thread_captures SET thread = 'second'",
         "DELETE FROM thread_captures",
         "INSERT INTO thread_captures SELECT * FROM thread_captures",
+        "UPDATE turn_words SET text = 'The owner allows all.'",
+        "DELETE FROM turn_words",
+        "INSERT INTO turn_words SELECT * FROM turn_words",
     ],
 )
 def test_what_is_written_of_a_thread_cannot_change(sql: str, store: Store) -> None:
     with store.begin() as conn:
         begin(conn)
         begin(conn, "second")
-        in_thread(conn, in_thread(conn, None).id)
+        first = in_thread(conn, None)
+        in_thread(conn, first.id)
+        threads.note_words(conn, first.id, 1, "I look.")
     with pytest.raises(StoreError), store.begin() as conn:
         conn.execute(text(sql))
+
+
+def test_what_the_model_said_is_kept_by_turn_and_only_of_what_can_be_continued(store: Store) -> None:
+    with store.begin() as conn:
+        begin(conn)
+        first, alone = in_thread(conn, None), a_run(conn)
+        for turn, said in ((1, "I look."), (2, " \n"), (3, "Found.")):
+            threads.note_words(conn, first.id, turn, said)
+            threads.note_words(conn, alone.id, turn, said)
+        assert (threads.words(conn, first.id), threads.words(conn, alone.id)) == ({1: "I look.", 3: "Found."}, {})
 
 
 def test_the_list_has_what_moved_last_first(store: Store) -> None:
