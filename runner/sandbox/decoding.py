@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -19,7 +19,7 @@ from runner.errors import SandboxError, SandboxMismatchError
 from runner.sandbox.box import Box, Disposer, dispose, finish
 from runner.sandbox.engine import Attached
 from runner.sandbox.inspection import departures
-from runner.sandbox.kernels import Kernel, kernel_of
+from runner.sandbox.kernels import Kernel, calls_for, kernel_of
 from runner.sandbox.proof import Prover, seen_otherwise
 from runner.sandbox.spec import LAST_UID, Mount, host_config
 
@@ -27,6 +27,7 @@ from runner.sandbox.spec import LAST_UID, Mount, host_config
 UID = LAST_UID + 1
 SECONDS = 30.0
 _MIB = 1024 * 1024
+_GVISOR_PIDS = 128
 _HEADER = re.compile(rb"P([56])\n([1-9][0-9]{0,4}) ([1-9][0-9]{0,4})\n255\n")
 _LONGEST_HEADER = 32
 _COLOURS = {b"5": 1, b"6": 3}
@@ -107,6 +108,13 @@ class DecoderSpec:
     def tmpfs(self) -> dict[str, str]:
         """None at all."""
         return {}
+
+
+def confined(seccomp: str, runtime: str | None) -> DecoderSpec:
+    """The spec for a runtime: gVisor takes a list of calls of its own, and its own threads count among the processes."""
+    kernel = kernel_of(runtime)
+    spec = DecoderSpec(seccomp=calls_for(kernel, seccomp), runtime=runtime)
+    return replace(spec, pids=_GVISOR_PIDS) if kernel is Kernel.GVISOR else spec
 
 
 class DecodingEngine(Disposer, Prover, Protocol):

@@ -17,7 +17,7 @@ from runner.errors import CaptureError
 from runner.model import Capture, Image, Sender
 from runner.resources import sandbox_dir
 from runner.sandbox.decoders import decoders
-from runner.sandbox.decoding import DecoderSpec, Job, UndecodableError, decode
+from runner.sandbox.decoding import DecoderSpec, Job, UndecodableError, confined, decode
 from runner.sandbox.engine import Engine
 from runner.sandbox.launch import BOOT_LABEL, STATE_LABEL
 from runner.supervisor.decodes import Turns
@@ -67,7 +67,7 @@ class Studio:
         async with self._making:
             image = await decoders(self.engine, progress=_log.info)
         seccomp = await asyncio.to_thread((sandbox_dir() / "seccomp.json").read_text, encoding="utf-8")
-        spec = DecoderSpec(seccomp=seccomp, runtime=self.runtime)
+        spec = confined(seccomp, self.runtime)
         table = _Table(spec=spec, image=image, sender=sender)
         try:
             async with asyncio.TaskGroup() as group:
