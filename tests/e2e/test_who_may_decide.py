@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from runner.captures import ed25519
+from tests.e2e.test_strangers_apart import add
 from tests.helpers.supervisor_process import SupervisorProcess, text, write
 
 pytestmark = pytest.mark.docker
@@ -76,6 +77,26 @@ def test_two_keys_are_needed_for_one_effect_and_neither_is_seen_by_the_container
     (yes,) = [json.loads(one["data"])["by"] for one in shown["history"] if one["event"] == "approval.approve"]
     assert (yes["name"], yes["method"], yes["uid"]) == ("ben", "key", json.loads(shown["history"][1]["data"])["by"]["uid"])
     assert supervisor.run("undo", waiting["id"], "--key", str(files["ben"])).returncode == 7
+
+
+def test_two_keys_are_needed_for_a_reply_of_an_agent_whose_calls_need_two(supervisor: SupervisorProcess) -> None:
+    """D5, R19, R20: although the profile lets replies go out, and as both see it."""
+    files = keys(supervisor, "anna", "ben")
+    supervisor.script([text("It is a bill.")])
+    supervisor.start()
+    supervisor.environment["RUNNER_APPROVER_KEY"] = str(files["anna"])
+    add(supervisor, "maria")
+    supervisor.publish(contacts=' ["maria"]', allow_replies="true", approvals="[approvals]\nrequired = 2")
+    supervisor.environment["RUNNER_APPROVER_KEY"] = str(supervisor.home / "nobody.key")
+    supervisor.until(supervisor.send("x", "--as", "maria"), "replied")
+    (reply,) = supervisor.ask("replies")["replies"]
+    words = ("reply", "approve", str(reply["id"]), "--yes", "--digest", str(reply["digest"]), "--key")
+    first = supervisor.run(*words, str(files["anna"]))
+    assert (first.returncode, "1 of 2 signatures (by anna)" in first.stdout) == (0, True), first.stderr
+    assert supervisor.run(*words, str(files["anna"])).returncode == 4
+    assert supervisor.ask("reply", "show", str(reply["id"]))["state"] == "held"
+    last = supervisor.run(*words, str(files["ben"]))
+    assert (last.returncode, "released" in last.stdout, "2 of 2" in last.stdout) == (0, True, True), last.stderr
 
 
 def test_with_a_key_set_up_whatever_loosens_needs_it_and_a_no_needs_none(supervisor: SupervisorProcess) -> None:
