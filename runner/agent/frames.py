@@ -18,6 +18,8 @@ _MARKS = (b'"', b"{", b"[", b",")
 _BYTES_PER_MARK = 32
 #: A piece that is smaller and ends no line counts as a line: taking it costs the loop as much as one.
 _CRUMB = 512
+#: A frame of transcript lines is a transaction of the database that all runs write to: it costs so many lines more.
+_MIRRORED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +125,14 @@ class FrameReader:
         """Admit one line; None when it is noise.
 
         Raises:
-            AgentProtocolError: Too much noise, an id in use, or too many requests in flight.
+            AgentProtocolError: Too much noise, an id in use, too many requests in flight, or too many transcript lines at once.
         """
         if line.frame is None:
             self._noise += 1
             if self._noise > self.limits.noise:
                 raise _over("noise", self.limits.noise)
+        elif line.frame["type"] == "transcript_mirror":
+            self._spend(_MIRRORED)
         elif line.frame["type"] == "control_cancel_request":
             self.answered(request_id(line.frame))
         elif line.frame["type"] == "control_request":
@@ -153,7 +157,7 @@ class FrameReader:
         if length > self.limits.frame_bytes:
             raise _over("frame_bytes", self.limits.frame_bytes)
 
-    def _spend(self) -> None:
+    def _spend(self, lines: int = 1) -> None:
         """A token bucket over lines, blank ones too: a flood ends the run before it ends the loop."""
         now = self.now()
         if self._tokens < 0:
@@ -161,7 +165,7 @@ class FrameReader:
         else:
             self._tokens = min(self._tokens + (now - self._refilled) * self.limits.per_second, float(self.limits.burst))
         self._refilled = now
-        self._tokens -= 1
+        self._tokens -= lines
         if self._tokens < 0:
             raise _over("per_second", int(self.limits.per_second))
 

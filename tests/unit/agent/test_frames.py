@@ -205,6 +205,18 @@ def test_crumbs_that_end_no_line_cost_as_much_as_lines() -> None:
     assert read(a_reader(burst=1), *[b" " * 4096] * 50, b"\n") == [], "pieces of some size are what the engine makes of a line"
 
 
+def test_transcript_lines_cost_more_than_others_since_each_is_a_transaction() -> None:
+    """An honest CLI sends some in a turn; all runs write to one database."""
+    frame = encoded({"type": "transcript_mirror", "entries": [{}]})
+    assert len(read(a_reader(), frame * 150)) == 150
+    clock = Clock()
+    reader = a_reader(clock, burst=110, per_second=22.0)
+    assert len(read(reader, frame * 10)) == 10
+    clock.now += 0.5
+    assert len(read(reader, frame)) == 1
+    assert "per_second" in refused(reader, frame)
+
+
 def test_a_clock_that_stands_still_gives_nothing_away() -> None:
     reader = a_reader(burst=1)
     read(reader, b"\n")
