@@ -80,9 +80,15 @@ class Places:
             self._call()
 
     def hindrance(self) -> str | None:
-        """What whoever is next waits for: `place` or `room`; None: nobody waits."""
+        """What whoever is next waits for, `place` or `room`; None: nothing that is known here.
+
+        Others may wait for a place in the queue, which lets no more come than there are.
+        """
         following = min(self._waiting, key=lambda waiter: not waiter.owner, default=None)
-        return None if following is None else "room" if self._fits(following) else "place"
+        if following is not None:
+            return "room" if self._fits(following) else "place"
+        full = self._taken.total() >= self._host or any(taken >= self._agent for taken in self._taken.values())
+        return "place" if full else None
 
     def vacant(self, agent: str) -> bool:
         """Whether a run of the owner's would get a place at once, past nobody."""

@@ -125,6 +125,7 @@ def test_what_the_next_one_waits_for_is_a_place_or_room() -> None:
         places = Places(host=1, agent=1, kept=0, room=lambda *, others: free)
         said.append(places.hindrance())
         async with places.one("a", owner=True):
+            said.append(places.hindrance())  # of those whom the queue keeps back
             waiting = asyncio.create_task(_through(places))
             await asyncio.sleep(0)
             said.append(places.hindrance())
@@ -134,7 +135,7 @@ def test_what_the_next_one_waits_for_is_a_place_or_room() -> None:
         await asyncio.gather(waiting, return_exceptions=True)
         return [*said, places.hindrance()]
 
-    assert asyncio.run(main()) == [None, "place", "room", None]
+    assert asyncio.run(main()) == [None, "place", "place", "room", None]
 
 
 async def _through(places: Places) -> None:
