@@ -93,7 +93,7 @@ def _settings(profile: Profile) -> Iterator[Finding]:
     if profile.policy is Policy.SKIP:
         yield _warning(
             "policy",
-            "skip approves by itself what it covers; for captures the agent counts as self-approving",
+            "skip approves by itself what it covers; with strict off, a contact's captures wait for runner accept",
             fix='set policy = "read_only"',
         )
     if profile.allow_hard_links:

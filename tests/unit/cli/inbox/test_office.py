@@ -9,7 +9,8 @@ import pytest
 
 from runner.api.client import Client
 from runner.cli.inbox.office import Followed, Office
-from tests.helpers.fake_service import APPROVAL, FakeService, an_event
+from tests.helpers.fake_replies import REPLY, REPLY_DIGEST
+from tests.helpers.fake_service import APPROVAL, CAPTURE, DIGEST, FakeService, an_event
 
 
 def test_a_lost_supervisor_is_said_and_the_list_is_read_anew_when_it_is_back(
@@ -39,3 +40,18 @@ def test_a_lost_supervisor_is_said_and_the_list_is_read_anew_when_it_is_back(
     assert "cannot reach the supervisor at /nowhere/control.sock" in heard[0].trouble
     assert heard[1] == Followed(news=True)
     assert heard[2] == Followed(changed=(APPROVAL,), news=False)
+
+
+def test_a_reply_and_a_call_that_were_on_the_screen_go_on_record_and_nothing_else_does(
+    service: FakeService, shared: tuple[FakeService, Path]
+) -> None:
+    """A2, R28: by the digest that a yes would carry; what is decided without one is not reported."""
+    with Client(shared[1] / "control.sock") as client:
+        office = Office(client, lambda: client)
+        for record in ({"id": APPROVAL, "digest": DIGEST}, {"id": REPLY, "digest": REPLY_DIGEST}, {"id": CAPTURE}):
+            office.shown({**record}, [["a card"], ["its end"]])
+    told = [(what, found) for what, found in service.asked if what in {"shown", "reply shown"}]
+    assert [(what, found[0], found[1]["digest"], found[1]["parts"]) for what, found in told] == [  # type: ignore[index]
+        ("shown", APPROVAL, DIGEST, 2),
+        ("reply shown", REPLY, REPLY_DIGEST, 2),
+    ]
