@@ -315,29 +315,6 @@ def an_answer(name: str) -> str:
     return json.dumps({"type": "control_response", "response": {"subtype": "success", "request_id": name}}) + "\n"
 
 
-def test_an_answer_to_a_request_that_was_called_off_is_not_told_of_another_with_its_id() -> None:
-    """Cases 53, 59, 93: ids are the container's data; the late yes to the first is no yes to the second."""
-
-    async def main() -> None:
-        stream = MemoryStream()
-        transport = a_transport(stream)
-        await transport.connect()
-        asked = {"type": "control_request", "request_id": "a", "request": {"subtype": "hook_callback"}}
-        off = {"type": "control_cancel_request", "request_id": "a"}
-        stream.say(asked, off, off, asked)
-        frames = transport.read_messages()
-        first, called_off, second = [await anext(frames) for _ in range(3)]
-        assert called_off == {"type": "control_cancel_request", "request_id": first["request_id"]}
-        await transport.write(an_answer(first["request_id"]))
-        await transport.write(an_answer("made up"))
-        assert stream.sent == []
-        await transport.write(an_answer(second["request_id"]))
-        await transport.write(an_answer(second["request_id"]))
-        assert [line["response"]["request_id"] for line in stream.sent] == ["a"]
-
-    asyncio.run(main())
-
-
 def test_an_answer_frees_its_request_and_a_prompt_that_speaks_of_one_does_not() -> None:
     async def main() -> None:
         stream = MemoryStream()
