@@ -234,14 +234,30 @@ def _parts(content: Json) -> list[str]:
 
 
 def without_voice(text: str) -> str:
-    """The beginning of a result's text, in front of the reminders behind it; there is always something in front."""
-    text = text.rstrip()
-    while text.endswith(_CLOSE):
-        start = text.rfind(_OPEN)
-        if start < 0 or not text[:start].strip() or not _closed(text[start + len(_OPEN) :]):
+    """The beginning of a result's text, in front of the reminders behind it; there is always something in front.
+
+    Each part of the text is looked at once, however many reminders there are: it is the container's.
+    """
+    first, end = len(text) - len(text.lstrip()), _end_of(text, len(text))
+    while text.endswith(_CLOSE, 0, end):
+        start = text.rfind(_OPEN, 0, end)
+        if start <= first or text.find(_CLOSE, start, end) != end - len(_CLOSE):
             break
-        text = text[:start].rstrip()
-    return text
+        end = _end_of(text, start)
+    return text[:end]
+
+
+def _end_of(text: str, end: int) -> int:
+    """Where a text ends without the blanks before `end`."""
+    size = 64
+    while end > 0:
+        piece = text[max(end - size, 0) : end]
+        kept = piece.rstrip()
+        end -= len(piece) - len(kept)
+        if kept:
+            break
+        size *= 2
+    return end
 
 
 def _excuse(block: JsonObject, key: str) -> None:

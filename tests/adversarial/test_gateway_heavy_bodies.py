@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from runner.gateway import Asked, Conversation, Expected
 from runner.model import Json, JsonObject
 from tests.helpers.burden import MIB, MOST_STALLED, baseline, watched
 from tests.helpers.gateway import MemoryUpstream, a_gateway, a_request, ask
@@ -63,6 +64,7 @@ WELL_FORMED: dict[str, Callable[[], bytes]] = {
     "a bracket and blanks": lambda: told("<" + " " * (9 * MIB)),
     "brackets": lambda: told("<" * (9 * MIB)),
     "beginnings of tags": lambda: told("<s" * (4 * MIB)),
+    "reminders behind a result": lambda: told("x" + "<system-reminder>x</system-reminder>" * 200_000),
     "escapes": lambda: told("\\" * (7 * MIB)),
     "escapes between letters": lambda: told("\\n" * (4 * MIB)),
     "one wide character": lambda: told("x" * (14 * MIB) + "\U0001f600"),
@@ -78,12 +80,16 @@ WELL_FORMED: dict[str, Callable[[], bytes]] = {
 }
 
 
-async def served(folder: Path, upstream: MemoryUpstream, body: bytes) -> tuple[int, float]:
+#: What the run is about: none of these is, so that each is compared and then refused.
+SAID = Expected(system="You are a clerk.", definitions={}, conversation=Conversation(prompts=(Asked(text="Sum this up."),)))
+
+
+async def served(folder: Path, upstream: MemoryUpstream, body: bytes, expected: Expected | None = None) -> tuple[int, float]:
     """The status of a request's answer, and how long nothing else had its turn meanwhile."""
-    async with a_gateway(folder, upstream):
+    async with a_gateway(folder, upstream, expected=expected):
         async with watched() as burden:
             status = (await ask(folder, body)).status
-        assert (await ask(folder, a_request())).status == 200
+        assert (await ask(folder, a_request())).status == (200 if expected is None else 403)
     return status, burden.stall
 
 
@@ -99,8 +105,12 @@ def test_a_heavy_body_is_refused_while_the_loop_goes_on(tmp_path: Path, name: st
 def test_a_heavy_body_that_is_well_formed_is_worked_on_while_the_loop_goes_on(tmp_path: Path, name: str) -> None:
     """M6: the escape is another run's latency. What reads, compares, rewrites and measures a request gives way to the rest."""
     upstream, most = MemoryUpstream(reply_events(text("fine"))), MOST_STALLED * baseline()
-    status, stalled = asyncio.run(served(tmp_path, upstream, WELL_FORMED[name]()))
+    body = WELL_FORMED[name]()
+    status, stalled = asyncio.run(served(tmp_path, upstream, body))
     assert (status, len(upstream.requests)) == (200, 2)
+    assert stalled < most
+    status, stalled = asyncio.run(served(tmp_path, upstream, body, SAID))
+    assert (status, len(upstream.requests)) == (403, 2)
     assert stalled < most
 
 

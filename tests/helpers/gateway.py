@@ -12,6 +12,7 @@ from pathlib import Path
 from runner.errors import RunnerError
 from runner.gateway import (
     SOCKET_NAME,
+    Expected,
     Gateway,
     GatewayLimits,
     Handover,
@@ -128,12 +129,13 @@ async def a_gateway(
     desk: TurnDesk | None = None,
     limits: GatewayLimits | None = None,
     purse: Purse | None = None,
+    expected: Expected | None = None,
 ) -> AsyncIterator[Gateway]:
     """A started gateway, stopped at the end."""
     gateway = Gateway(
         directory=directory,
         desk=desk or Desk(),
-        reference=Reference(model=MODEL, offered=OFFERED),
+        reference=Reference(model=MODEL, offered=OFFERED, expected=expected),
         upstream=upstream,
         limits=limits,
         purse=purse,

@@ -15,7 +15,22 @@ from tests.helpers.gateway import MODEL, a_request, request_bytes
 
 _PIECES = st.sampled_from(
     [
-        *("<", "< ", "<\n", "<s", "</", "<system-", "<tool_use_erro", "<system>", "&lt;", "undeclared__", "\t/", " ", "x"),
+        *(
+            "<",
+            "< ",
+            "<\n",
+            "<s",
+            "</",
+            "<system-",
+            "<tool_use_erro",
+            "<system>",
+            "<system-reminder>x</system-reminder>",
+            "&lt;",
+            "undeclared__",
+            "\t/",
+            " ",
+            "x",
+        ),
         *("\\", "\\n", '"', "é", "\U0001f600", "\u2028", "[[", "{", "1,", "\x00", "<\u017f"),
     ]
 )
