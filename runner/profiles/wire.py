@@ -59,7 +59,7 @@ class LimitsTable(_Table):
 
     memory: Annotated[str, _within(256 * 1024**2, 1024**4, "B")] = Field(default="1GiB", description="Memory; swap is off.")
     cpus: float = Field(default=1.0, gt=0, le=256, description="Processors.")
-    pids: int = Field(default=128, ge=32, le=32_768, description="Processes and threads.")
+    pids: int = Field(default=128, ge=32, le=4_096, description="Processes and threads.")
     turns: int = Field(default=40, ge=1, le=10_000, description="Model turns.")
     wall: Annotated[str, _within(1, 7 * 86400, "s")] = Field(default="15m", description="Container time, waiting not counted.")
     calls: int = Field(default=200, ge=1, le=100_000, description="Tool calls.")

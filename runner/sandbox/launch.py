@@ -18,7 +18,7 @@ from runner.model import WORKSPACE, Digest, Limits, RunId
 from runner.resources import sandbox_dir
 from runner.sandbox.box import Box, Disposer, dispose, finish
 from runner.sandbox.engine import Attached, ImageInfo
-from runner.sandbox.kernels import calls_for, kernel_of
+from runner.sandbox.kernels import calls_for, kernel_of, threads_of
 from runner.sandbox.proof import GO, Prover, prove
 from runner.sandbox.spec import GATEWAY, HOME, SESSION, Mount, SandboxSpec, create_kwargs
 
@@ -105,7 +105,7 @@ def spec_for(order: LaunchOrder, *, seccomp: str, launch: str) -> SandboxSpec:
         ),
         memory=order.limits.memory,
         cpus=order.limits.cpus,
-        pids=order.limits.pids,
+        pids=order.limits.pids + threads_of(kernel_of(order.runtime)),
         seccomp=calls_for(kernel_of(order.runtime), seccomp),
         runtime=order.runtime,
         labels={

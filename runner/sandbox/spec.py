@@ -19,7 +19,7 @@ from runner.digest import digest_json
 from runner.errors import SandboxError
 from runner.model import WORKSPACE, Digest, Json
 from runner.sandbox.confined import Confined
-from runner.sandbox.kernels import Kernel, kernel_of
+from runner.sandbox.kernels import Kernel, kernel_of, threads_of
 
 FIRST_UID = 10001
 LAST_UID = 10999
@@ -32,6 +32,8 @@ SHARED = "/dev/shm"  # noqa: S108 - likewise
 INODES = 16384
 PROBE = ("/bin/sh", "/usr/local/lib/runner/probe.sh")
 HOSTNAME = "sandbox"
+#: Processes and threads, gVisor's own left out.
+MAX_PIDS = 4096
 #: Label with the digest of what a container was asked to be; read back with the rest.
 SPEC_LABEL = "runner.spec"
 #: Under memory pressure the kernel ends an agent before it ends anything of the host.
@@ -238,5 +240,10 @@ def _mount_fault(mounts: tuple[Mount, ...]) -> str | None:
 
 
 def _limit_fault(spec: SandboxSpec) -> str | None:
-    sane = spec.memory >= 64 * _MIB and 0 < spec.cpus <= 256 and 8 <= spec.pids <= 4096 and spec.nofile >= 64
+    sane = (
+        spec.memory >= 64 * _MIB
+        and 0 < spec.cpus <= 256
+        and 8 <= spec.pids <= MAX_PIDS + threads_of(spec.kernel)
+        and spec.nofile >= 64
+    )
     return None if sane else "a limit is missing or makes no sense"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from runner.model import Limits
 from runner.resources import sandbox_dir
 from runner.sandbox.kernels import DIFFERENCES, Kernel, calls_for, kernel_of
 from runner.sandbox.launch import spec_for
@@ -159,9 +160,11 @@ def test_what_this_user_may_not_look_at_is_named_beside_the_differences():
 
 
 @pytest.mark.parametrize("runtime", [None, "runc", "crun", "kata", "runsc", "runsc-kvm"])
-def test_the_list_of_calls_is_ours_to_the_letter_but_for_one_call_under_gvisor(tmp_path, runtime):
+def test_calls_and_limits_are_ours_to_the_letter_but_for_one_call_and_its_own_threads_under_gvisor(tmp_path, runtime):
     image = type("Image", (), {"id": "sha256:" + "1" * 64})()
-    listed = spec_for(an_order(tmp_path, image, runtime=runtime), seccomp=LISTED, launch="x").seccomp
+    spec = spec_for(an_order(tmp_path, image, runtime=runtime), seccomp=LISTED, launch="x")
+    listed = spec.seccomp
+    assert spec.pids == Limits().pids + (384 if kernel_of(runtime) is Kernel.GVISOR else 0)
     if kernel_of(runtime) is not Kernel.GVISOR:
         assert listed == LISTED
         return

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 import pytest
+from annotated_types import Le
 
 from runner.errors import SandboxError
 from runner.model import WORKSPACE
-from runner.sandbox.spec import GATEWAY, SESSION, Mount, create_kwargs
+from runner.profiles.wire import LimitsTable
+from runner.sandbox.kernels import kernel_of, threads_of
+from runner.sandbox.spec import GATEWAY, MAX_PIDS, SESSION, Mount, create_kwargs
 from tests.unit.sandbox.cases import SECCOMP, a_spec
 
 SNAPSHOT = Mount(source=Path("/srv/state/snapshot"), target=WORKSPACE)
@@ -52,6 +55,8 @@ REFUSED = {
     "unlimited memory": {"memory": -1},
     "no cpu limit": {"cpus": 0.0},
     "no process limit": {"pids": -1},
+    "more processes than a profile may ask for": {"pids": MAX_PIDS + 1},
+    "more than even gVisor's own threads need": {"pids": MAX_PIDS + 385, "runtime": "runsc"},
 }
 
 
@@ -59,6 +64,13 @@ REFUSED = {
 def test_a_weakened_spec_cannot_be_built(case):
     with pytest.raises(SandboxError, match="cannot build a sandbox"):
         a_spec(**REFUSED[case])
+
+
+def test_whatever_process_limit_a_profile_may_have_can_be_built_under_any_runtime():
+    most = next(one.le for one in LimitsTable.model_fields["pids"].metadata if isinstance(one, Le))
+    assert most == MAX_PIDS
+    for runtime in ("runc", "runsc", "kata"):
+        assert a_spec(pids=most + threads_of(kernel_of(runtime)), runtime=runtime)
 
 
 def test_a_spec_in_order_is_built_with_and_without_a_transcript():
