@@ -26,7 +26,7 @@ def read_files(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
     for path in paths:
         found.append((named(path.name), _read(path)))
         if sum(len(data) for _, data in found) > MAX_TOTAL:
-            raise UsageError(f"cannot share: these are over {MAX_TOTAL} bytes together", resolution="share twice")
+            raise UsageError(f"cannot share: these are over {MAX_TOTAL // 2**20} MiB together", resolution="share twice")
     return found
 
 
@@ -52,7 +52,9 @@ def _whole(path: Path, handle: int) -> bytes:
     if not stat.S_ISREG(before.st_mode):
         raise _refused(path, "it is no regular file")
     if before.st_size > MAX_BYTES:
-        raise _refused(path, f"it is over {MAX_BYTES} bytes")
+        raise UsageError(
+            f"cannot share {path}: it is over {MAX_BYTES // 2**20} MiB", resolution="pack it, or share a part of it"
+        )
     data = bytearray()
     while len(data) <= before.st_size and (more := os.read(handle, before.st_size + 1 - len(data))):
         data += more

@@ -64,10 +64,8 @@ def share(  # noqa: PLR0913 - each is a flag of the contract
     """
     screen = Screen(json=json)
     if to is None:
-        if files[0] == _WITHDRAW and len(files) == 2:
-            _withdraw(screen, files[1], reason)
-            return
-        raise UsageError("cannot share: with whom?", resolution="--to CONTACT; runner contact list shows them")
+        _withdraw(screen, _withdrawn(files), reason)
+        return
     consent = _Consent(yes, digest, dry_run)
     if not dry_run and not yes and (json or digest is not None or not screen.interactive):
         raise UsageError(
@@ -151,6 +149,15 @@ def _say(screen: Screen, draft: JsonObject) -> None:
         screen.progress(Styled("warning: ", "bold red"), warning)
 
 
+def _withdrawn(words: Sequence[str]) -> str:
+    """The share in `withdraw SHARE`."""
+    if words[0] != _WITHDRAW:
+        raise UsageError("cannot share: with whom?", resolution="--to CONTACT; runner contact list shows them")
+    if len(words) != 2:
+        raise UsageError("cannot withdraw: give one share", resolution="runner shares lists what can be fetched")
+    return words[1]
+
+
 def _withdraw(screen: Screen, ref: str, reason: str | None) -> None:
     with connect() as client:
         found = as_object(client.post("shares", need_ref(ref), _WITHDRAW, body={"reason": reason}))
@@ -169,6 +176,9 @@ def _packed(contents: Sequence[tuple[str, bytes]]) -> list[Json]:
 
 def _seconds(text: str) -> int:
     try:
-        return int(units.seconds(text))
+        found = int(units.seconds(text))
     except ValueError as error:
         raise UsageError(f"cannot use --for {text}: {error}") from None
+    if found == 0:
+        raise UsageError(f"cannot use --for {text}: nobody could fetch it", resolution="such as --for 12h")
+    return found

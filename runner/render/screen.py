@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json as _json
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -28,6 +29,9 @@ from runner.render.text import show_inline, show_text
 WIDE = 200
 #: Characters of a table cell.
 CELL = 60
+_ID_TEXT = re.compile(r"[a-z]_[0-9a-z]{16}")
+#: Columns that an id takes, and that anything else needs at least, both with the room between columns.
+_ID, _NARROW = 20, 8
 
 #: What to do when an error does not say.
 _HINTS: Mapping[str, str] = {
@@ -158,8 +162,10 @@ class Screen:
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[Part]], *, limit: int = CELL) -> None:
         """A table on stdout; cells are bounded and escaped."""
         table = Table(box=box.SIMPLE_HEAD if self._out.is_terminal else None, pad_edge=False, header_style="bold", expand=False)
-        for header in headers:
-            table.add_column(show_text(header), overflow="fold")
+        ids = [_all_ids([row[at] for row in rows]) for at in range(len(headers))]
+        whole = sum(_ID if one else _NARROW for one in ids) <= self.width  # an id in two lines can be copied by nobody
+        for header, one in zip(headers, ids, strict=True):
+            table.add_column(show_text(header), overflow="fold", no_wrap=one and whole)
         for row in rows:
             table.add_row(*(_cell(part, limit) for part in row))
         with self._out.capture() as captured:
@@ -230,6 +236,11 @@ def assemble(parts: Sequence[Part]) -> Text:
         shown = show_inline(styled.text, limit=styled.limit) if last else show_text(f"{styled.text}|")[:-1]
         text.append(shown.ljust(styled.columns), style=styled.style)
     return text
+
+
+def _all_ids(cells: Sequence[Part]) -> bool:
+    texts = [cell.text if isinstance(cell, Styled) else cell for cell in cells]
+    return any(texts) and all(not text or _ID_TEXT.fullmatch(text) for text in texts)
 
 
 def _cell(part: Part, limit: int) -> Text:

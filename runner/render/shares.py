@@ -39,16 +39,21 @@ def show_shares(screen: Screen, shares: Sequence[JsonObject], *, now: datetime) 
         [
             Styled(text_at(row, "id"), "cyan"),
             text_at(row, "sender"),
-            Styled(text_at(row, "state"), _STATES.get(text_at(row, "state"), "bold")),
+            _state(row, now=now),
             Styled(", ".join(text_at(file, "name") for file in objects_at(row, "files")), "", limit=CELL),
             _size(row.get("bytes")),
-            age(row.get("created"), now=now),
-            age(row.get("fetched"), now=now),
-            age(row.get("expires"), now=now) if row.get("ended") is None else "",
         ]
         for row in shares
     ]
-    screen.table(["share", "to", "state", "files", "size", "shared", "fetched", "expires"], rows)
+    screen.table(["share", "to", "state", "files", "size"], rows)
+
+
+def _state(row: JsonObject, *, now: datetime) -> Styled:
+    """A share's state, since when it has it, and when its time is up."""
+    state, ended = text_at(row, "state"), row.get("ended")
+    since = ended or row.get("fetched") or row.get("created")
+    until = "" if ended is not None else f", ends {age(row.get('expires'), now=now)}"
+    return Styled(f"{state} {age(since, now=now)}{until}", _STATES.get(state, "bold"))
 
 
 def show_share(page: Page, share: JsonObject, *, now: datetime) -> None:

@@ -35,11 +35,16 @@ def show_threads(screen: Screen, threads: Sequence[JsonObject], *, now: datetime
             text_at(thread, "agent"),
             text_at(thread, "runs"),
             age(thread.get("updated"), now=now),
-            text_at(thread, "state"),
             text_at(thread, "last"),
-            Styled("tainted, so strict", "bold yellow") if thread.get("taint") else "",
-            Styled(text_at(thread, "over"), "red"),
+            _now(thread),
         ]
         for thread in threads
     ]
-    screen.table(["thread", "with", "runs", "moved", "newest run", "goes on after", "from outside", "over because"], rows)
+    screen.table(["thread", "with", "runs", "moved", "goes on after", "now"], rows)
+
+
+def _now(thread: JsonObject) -> Styled:
+    """Its newest run's state, whether it is tainted, and why it cannot go on."""
+    over, tainted = text_at(thread, "over"), bool(thread.get("taint"))
+    words = [text_at(thread, "state"), "tainted, so strict" if tainted else "", f"over: {over}" if over else ""]
+    return Styled("; ".join(word for word in words if word), "red" if over else "bold yellow" if tainted else "")

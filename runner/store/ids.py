@@ -11,6 +11,8 @@ from runner.errors import NotFoundError
 #: Symbols a beginning needs after the kind's letter and underscore.
 SHORTEST = 6
 _SYMBOLS = re.compile(r"[0-9a-hjkmnp-tv-z]+")
+#: What lists a kind of which the usual hint says nothing.
+_LISTS = {"g": "runner grants --all lists them", "p": "runner replies --all lists them", "s": "runner shares --all lists them"}
 
 
 def whole(conn: Connection, column: Column[str], text: str, *, kind: str, noun: str) -> str:
@@ -36,5 +38,5 @@ def whole(conn: Connection, column: Column[str], text: str, *, kind: str, noun: 
     if len(found) == 1:
         return found[0]
     if not found:
-        raise NotFoundError(f"cannot find {noun} {text!r}: there is none")
+        raise NotFoundError(f"cannot find {noun} {text!r}: there is none", resolution=_LISTS.get(kind))
     raise NotFoundError(f"cannot find {noun} {text!r}: ambiguous, {len(found)} begin so", resolution="give more of the id")

@@ -83,7 +83,9 @@ def published(conn: Connection, name: str) -> ProfileRow:
     """
     found = conn.execute(_query().where(schema.agents.c.name == name, _is_current())).mappings().one_or_none()
     if found is None:
-        raise NotFoundError(f"cannot find agent {name!r}: no profile is published under this name")
+        raise NotFoundError(
+            f"cannot find agent {name!r}: no profile is published under this name", resolution="runner profile list"
+        )
     return codec.read(_row, found)
 
 

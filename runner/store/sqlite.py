@@ -20,7 +20,14 @@ APPLICATION_ID = 0x72756E72
 
 #: FULL: with WAL the default loses the last commits at a power cut, and a lost `executing` is an effect done twice.
 #: Autocheckpoint: so far away that a commit seldom pays for it; `Store.tidy` moves the log into the file beside the work.
-_PRAGMAS = ("busy_timeout=30000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=16000")
+_PRAGMAS = (
+    "busy_timeout=30000",
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "wal_autocheckpoint=16000",
+    "secure_delete=ON",
+)
 
 #: SQLite's own words for a file that is at fault itself, and not a lock, a right or the disk of the moment.
 _CERTAIN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})

@@ -63,7 +63,10 @@ class Shares:
         """What would be shared, and what it would give away; nothing of it is on disk."""
         wanted = self.seconds if seconds is None else seconds
         if not 0 < wanted <= LONGEST:
-            raise UsageError(f"cannot share for {wanted:.0f} s", resolution=f"at most {LONGEST / 86400:.0f} days")
+            days = LONGEST / 86400
+            raise UsageError(
+                f"cannot share for {wanted / 86400:.1f} days: {days:.0f} are the most", resolution=f"such as --for {days:.0f}d"
+            )
         sharing.check(files, note)
         to, live = await self.store.query(_receiver, petname)
         found = await asyncio.to_thread(lambda: tuple(sharing.look(name, data, live) for name, data in files))

@@ -262,3 +262,26 @@ def test_the_record_reads_as_a_line_and_show_shows_one_whole(run: Run, door: Doo
     service.event_rows = [{"seq": 1, "time": row.time, "event": row.event, "subject": share, "who": "anna", "data": facts}]
     said = run("log").out
     assert all(word in said for word in ("share.offer", share, "maria ⟨", "names report.txt", "files 1", "bytes 38"))
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["share", "withdraw"], "cannot withdraw: give one share\nhint: runner shares lists what can be fetched"),
+        (["share", "withdraw", "s_0123456789abcdef"], "hint: runner shares --all lists them"),
+        (["share", "report.txt", "--to", "maria", "--for", "0s", "--yes"], "cannot use --for 0s: nobody could fetch it"),
+        (["share", "report.txt", "--to", "maria", "--for", "91d", "--yes"], "cannot share for 91.0 days: 90 are the most"),
+        (
+            ["share", "huge", "--to", "maria", "--yes"],
+            "cannot share huge: it is over 8 MiB\nhint: pack it, or share a part of it",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_do_instead(
+    words: list[str], says: str, run: Run, door: Door, here: Path
+) -> None:
+    with (here / "huge").open("wb") as file:
+        file.truncate(2**40)
+    refused_ = run(*words)
+    assert (refused_.code in {2, 3}, says in refused_.err) == (True, True), refused_.err
+    assert events(door) == []

@@ -31,7 +31,7 @@ COMMANDS = {
     "replies", "reply show", "reply approve", "reply deny", "forward",
     "contact keygen", "contact add", "contact list", "contact show", "contact verify", "contact rename",
     "contact block", "contact unblock", "contact remove", "captures", "accept", "start", "dismiss", "get",
-    "fence", "usage", "run raise", "picture", "share", "shares", "approvals demo",
+    "fence", "usage", "run raise", "picture", "share", "shares", "approvals demo", "threads",
 }  # fmt: skip
 
 

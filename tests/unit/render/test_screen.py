@@ -89,3 +89,19 @@ def test_a_log_record_is_one_line_and_its_traceback_stands_in_the_gutter() -> No
     assert first.split(" ", 1)[1] == "error runner: denied: no\\u{a}yes\\u{1b}[A"
     assert rest
     assert all(line.startswith("│ ") for line in rest)
+
+
+def test_an_id_stands_in_one_line_of_a_table_however_narrow_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An id in two pieces can be copied by nobody; where it has no room at all it is cut in pieces, and nothing is lost."""
+    row = ["r_0123456789abcdef", "some words that can be in several lines", "", "s_0123456789abcdef"]
+    for columns in (60, 80):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        screen, out, _ = a_screen()
+        screen.table(["run", "about", "from", "share"], [row, ["", "", "", ""]])
+        assert all(one in out.getvalue() for one in (row[0], row[3]))
+    monkeypatch.setenv("COLUMNS", "24")
+    screen, out, _ = a_screen()
+    screen.table(["run", "about", "from", "share"], [row])
+    columns_ = [line.split() for line in out.getvalue().splitlines()]
+    assert "r_0123456789abcdef" not in out.getvalue()
+    assert set("".join("".join(line) for line in columns_)) >= set("0123456789abcdef")
