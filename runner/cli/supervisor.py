@@ -11,7 +11,6 @@ import typer
 from runner.cli.shared import SUPERVISOR, JsonFlag, connect
 from runner.render import Screen, Styled, log_to, show_status
 from runner.settings import control_socket, load_settings
-from runner.store.redact import redacted_text
 
 #: How the line begins that says requests are answered; `runner demo` and service managers wait for it.
 READY = "runner: ready"
@@ -26,6 +25,7 @@ def register(app: typer.Typer) -> None:
 def serve() -> None:
     """Run the supervisor in the foreground until SIGTERM."""
     from runner.app import serve as run_supervisor  # noqa: PLC0415 - everything it brings is needed by this command only
+    from runner.store.redact import redacted_text  # noqa: PLC0415 - as above
 
     screen = Screen()
     settings = load_settings()
