@@ -40,7 +40,7 @@ def doctor(
 
     Works with and without a supervisor, changes nothing without an option, and asks nobody on the network. After
     --quarantine no supervisor starts until a backup stands in the place, or --new-database was said. --escape takes about
-    half a minute, and says how many of its scripts got out; what none of them tries it says nothing about.
+    a minute, and says how many of its scripts got out; what none of them tries it says nothing about.
     """
     if escape_suite:
         escape(Screen(json=json))
