@@ -39,7 +39,22 @@ REPLY: dict[str, Any] = {"role": "assistant", "content": [{"type": "text", "text
 RESULT: dict[str, Any] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "hello"}]}
 
 
-def told(folder: Path, talk: Sequence[Any], *, past: tuple[JsonObject, ...] = ()) -> tuple[list[int], Gateway, MemoryUpstream]:
+class Noted:
+    """Notes what a gateway notices."""
+
+    def __init__(self) -> None:
+        self.lies: list[str] = []
+
+    def stranger(self, pid: int, uid: int) -> None:
+        raise AssertionError((pid, uid))
+
+    def lie(self, what: str) -> None:
+        self.lies.append(what)
+
+
+def told(
+    folder: Path, talk: Sequence[Any], *, past: tuple[JsonObject, ...] = (), watch: Noted | None = None
+) -> tuple[list[int], Gateway, MemoryUpstream]:
     """Statuses of requests with ever longer beginnings of a conversation, each honest but for what `talk` says."""
     conversation = Conversation(prompts=(Asked(text="go", pictures=(picture(PNG),)),), past=past, readers=frozenset({"Read"}))
     expected = Expected(system="Be.", definitions={"Read": frozenset({definition(READ)})}, conversation=conversation)
@@ -47,7 +62,7 @@ def told(folder: Path, talk: Sequence[Any], *, past: tuple[JsonObject, ...] = ()
 
     async def main() -> tuple[list[int], Gateway]:
         reference = Reference(model=MODEL, offered=OFFERED, expected=expected)
-        gateway = Gateway(directory=folder, desk=Desk(), reference=reference, upstream=upstream)
+        gateway = Gateway(directory=folder, desk=Desk(), reference=reference, upstream=upstream, watch=watch)
         await gateway.start()
         try:
             return [(await ask(folder, request(*messages))).status for messages in talk], gateway
@@ -86,9 +101,11 @@ LIES: dict[str, tuple[Callable[[list[Any]], object], str]] = {
 def test_a_conversation_that_is_told_otherwise_shuts_the_door(tmp_path: Path, name: str) -> None:
     """Case 109: and no honest request afterwards opens it again."""
     change, says = LIES[name]
-    statuses, gateway, upstream = told(tmp_path, [[FIRST], changed(change), [FIRST, REPLY, RESULT]])
+    watch = Noted()
+    statuses, gateway, upstream = told(tmp_path, [[FIRST], changed(change), [FIRST, REPLY, RESULT]], watch=watch)
     assert (statuses, len(upstream.requests)) == ([200, 403, 403], 1)
     assert says in str(gateway.failure)
+    assert [says in what for what in watch.lies] == [True]
 
 
 def test_a_result_that_the_model_has_seen_is_not_taken_back(tmp_path: Path) -> None:
