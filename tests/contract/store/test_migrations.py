@@ -8,7 +8,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from dbos import DBOS, DBOSClient
+from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 from sqlalchemy import create_engine, inspect
 
 from runner.model import RunId
@@ -54,7 +54,7 @@ def test_dbos_enqueues_in_a_transaction_of_ours(path: Path) -> None:
         pass
     DBOS.migrate(url(path))
     with opened(path) as store:
-        client = DBOSClient(system_database_engine=store.engine)
+        client = DBOSClient(system_database_engine=store.engine, serializer=DBOSPortableJSONSerializer())
         try:
             with store.begin() as conn:
                 meta.put(conn, "k", "v")
