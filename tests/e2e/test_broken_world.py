@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from runner.sandbox.engine import CLI_LABEL
 from runner.sandbox.image import LATEST
 from tests.helpers.own_engine import GVISOR, OwnEngine, own_engine
 from tests.helpers.small_disk import SmallDisk, small_disk
@@ -87,6 +88,27 @@ def test_an_image_removed_while_a_run_is_parked_is_missed_and_said(
     eventually(lambda: True if "runner image build" in str(supervisor.show(run)["reason"]) else None, "it says what to do")
     engine.docker("tag", "kept:1", LATEST)
     assert supervisor.until(run, "replied", "failed")["reply"] == "All done."
+
+
+def test_an_image_changed_while_a_run_is_parked_is_used_if_it_fits_and_else_refused_with_what_to_do(
+    supervisor: SupervisorProcess, engine_of_our_own: OwnEngine
+) -> None:
+    """Issue 7 item 4: one with another CLI starts nothing and loses nothing; one built anew takes the run over."""
+    engine = engine_of_our_own
+    supervisor.environment["DOCKER_HOST"] = engine.host
+    run = parked(supervisor)
+    engine.docker("tag", LATEST, "kept:1")
+    for name, label in (("older:1", f"{CLI_LABEL}=1.0.0"), ("anew:1", "built=anew")):
+        built = engine.docker("build", "--tag", name, "-", stdin=f"FROM kept:1\nLABEL {label}\n")
+        assert built.returncode == 0, built
+    try:
+        engine.docker("tag", "older:1", LATEST)
+        supervisor.approve(supervisor.queue(run)[0])
+        eventually(lambda: True if "runner image build" in str(supervisor.show(run)["reason"]) else None, "it says what to do")
+        engine.docker("tag", "anew:1", LATEST)
+        assert supervisor.until(run, "replied", "failed")["reply"] == "All done."
+    finally:
+        engine.docker("tag", "kept:1", LATEST)
 
 
 def test_a_run_under_gvisor_reads_waits_and_has_its_call_carried_out(

@@ -87,9 +87,10 @@ class OwnEngine:
         assert (files.returncode, done.returncode) == (0, 0), done.stderr
         return done.stdout.strip()
 
-    def docker(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def docker(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
         """One command of the docker client against it."""
-        return subprocess.run(["docker", "-H", self.host, *arguments], capture_output=True, text=True, check=False)
+        command = ["docker", "-H", self.host, *arguments]
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
 
 
 @contextmanager
