@@ -46,5 +46,5 @@ def show_threads(screen: Screen, threads: Sequence[JsonObject], *, now: datetime
 def _now(thread: JsonObject) -> Styled:
     """Its newest run's state, whether it is tainted, and why it cannot go on."""
     over, tainted = text_at(thread, "over"), bool(thread.get("taint"))
-    words = [text_at(thread, "state"), "tainted, so strict" if tainted else "", f"over: {over}" if over else ""]
+    words = [text_at(thread, "state") or "no run yet", "tainted, so strict" if tainted else "", f"over: {over}" if over else ""]
     return Styled("; ".join(word for word in words if word), "red" if over else "bold yellow" if tainted else "")

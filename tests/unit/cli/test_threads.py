@@ -66,6 +66,8 @@ def test_threads_are_listed_with_what_is_in_them_and_which_are_over(run: Run, se
     assert "tainted, so strict" in lines[1]
     assert "its profile changed" in lines[2]
     assert "tainted" not in lines[2]
+    service.threads.rows = [{**THREAD, "runs": 0, "state": None, "last": None, "taint": []}]
+    assert "no run yet" in run("threads").out
     service.threads.rows = []
     assert "begins one" in run("threads").out
 
