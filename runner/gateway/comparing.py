@@ -12,7 +12,8 @@ from runner.gateway.memory import Given, Memory
 from runner.gateway.reminders import leave_out_unknown
 from runner.gateway.request import ModelRequest
 from runner.gateway.sameness import Expected, difference
-from runner.gateway.spoken import Spoken, without_excuses
+from runner.gateway.spoken import Spoken
+from runner.gateway.voice import without_excuses
 
 
 class Comparing:

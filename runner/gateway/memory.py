@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from runner.gateway import spoken
 from runner.gateway.spoken import Item, Spoken
+from runner.gateway.voice import is_note
 from runner.model import Json, JsonObject
 
 _REWRITTEN = "it tells an earlier turn otherwise than it was"
@@ -121,7 +122,7 @@ class Memory:
         return _OTHERWISE if left else None
 
     def _is_extra(self, item: Item) -> bool:
-        return item.kind == "asked" and (item.parts[0] in self._nudges or spoken.is_note(item.parts[0]))
+        return item.kind == "asked" and (item.parts[0] in self._nudges or is_note(item.parts[0]))
 
 
 def _items_of(prompt: Asked) -> list[Item]:

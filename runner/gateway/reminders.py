@@ -11,7 +11,8 @@ import hashlib
 from collections.abc import Collection
 
 from runner.gateway.notes import is_note
-from runner.gateway.spoken import asked, is_voice, without_voice
+from runner.gateway.spoken import asked
+from runner.gateway.voice import is_voice, without_voice
 from runner.model import Json, JsonObject
 
 #: What the model reads in the place of one nobody knows.

@@ -10,38 +10,20 @@ alike here. The rest does not: docs/gateway.md has the table.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from runner.digest import MalformedJsonError, canonical, parse_strict
+from runner.gateway.voice import is_excuse, is_note, is_voice, without_voice
 from runner.model import Json, JsonObject
 
-_OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 #: Marks a part that is a picture's or a document's bytes.
 MEDIA = "media:"
 #: Stands where the CLI took a picture or a document out.
 GONE = "gone"
 #: An input that is no strict JSON: how the CLI reads it is its own affair, and the call was denied.
 ANY = "any"
-#: What the CLI writes in the place of bytes that were too many, or that the provider could not read.
-_REMOVED = re.compile(
-    r"\[media removed: request limit\. [^\[\]]{1,400}\]"
-    r"|\[(?:Image|Document) removed: the API could not process this (?:image|document)"
-    r"(?: \([^\n]{1,400}\))?\. [^\[\]\n]{1,300}\]"
-    r"|\(media removed \u2014 rejected by API\)"
-)
-#: What the model reads there, whatever the CLI says about it.
-REMOVED = "[removed: it does not fit into the request, or cannot be read]"
-#: What the CLI notes behind pictures: where it has put one, and how it has shrunk one.
-_NOTES = re.compile(
-    r"\[Image: source: /tmp/claude-\d{1,10}/-workspace/[0-9a-f-]{36}/images/\d{1,4}\.[a-z]{3,4}\]"
-    r"|\[Image: original \d{1,6}x\d{1,6}, displayed at \d{1,6}x\d{1,6}\. Multiply coordinates by [\d.]{1,12} "
-    r"to map to original image\.\]"
-    r"|Continue from where you left off\.",
-    re.ASCII,
-)
 
 
 class Item(NamedTuple):
@@ -137,28 +119,6 @@ def alike(known: Item, told: Item) -> bool:
     return all(_same(was, now) for was, now in zip(known.parts, told.parts, strict=True))
 
 
-def without_excuses(messages: Json) -> None:
-    """Say in fixed words that bytes were taken out, in place: what the CLI says of it is not compared, so not told either."""
-    for message in _objects(messages):
-        _excuse(message, "content")
-        for block in _objects(message["content"]):
-            _excuse(block, "text")
-            _excuse(block, "content")
-            for part in _objects(block.get("content")):
-                _excuse(part, "text")
-
-
-def is_note(text: str) -> bool:
-    """Whether a text in the user's mouth is one of the CLI's fixed notes."""
-    return _NOTES.fullmatch(text) is not None
-
-
-def is_voice(text: str) -> bool:
-    """Whether a text is nothing but the CLI's reminders."""
-    first, *reminders = text.split(_OPEN)
-    return bool(reminders) and not first.strip() and all(_closed(one) for one in reminders)
-
-
 @dataclass(slots=True)
 class _Maker:
     """Takes messages in: who speaks, and blocks, which may still grow until all is there."""
@@ -210,7 +170,7 @@ class _Maker:
             self._text(asked(str(block.get("text", ""))))
 
     def _text(self, text: str) -> None:
-        if _REMOVED.fullmatch(text) and text not in self._sent:
+        if is_excuse(text) and text not in self._sent:
             self._items.append(Item("picture", "", (GONE,)))
         elif text in self._sent or (text.strip() and not is_note(text) and not is_voice(text)):
             self._items.append(Item("asked", "", (text,)))
@@ -226,54 +186,15 @@ def _parts(content: Json) -> list[str]:
         if index and is_voice(str(block.get("text", ""))):
             continue
         text = without_voice(str(block.get("text", "")))
-        if _REMOVED.fullmatch(text):
+        if is_excuse(text):
             parts.append(GONE)
         elif text:
             parts.append(_digest(text))
     return parts
 
 
-def without_voice(text: str) -> str:
-    """The beginning of a result's text, in front of the reminders behind it; there is always something in front.
-
-    Each part of the text is looked at once, however many reminders there are: it is the container's.
-    """
-    first, end = len(text) - len(text.lstrip()), _end_of(text, len(text))
-    while text.endswith(_CLOSE, 0, end):
-        start = text.rfind(_OPEN, 0, end)
-        if start <= first or text.find(_CLOSE, start, end) != end - len(_CLOSE):
-            break
-        end = _end_of(text, start)
-    return text[:end]
-
-
-def _end_of(text: str, end: int) -> int:
-    """Where a text ends without the blanks before `end`."""
-    size = 64
-    while end > 0:
-        piece = text[max(end - size, 0) : end]
-        kept = piece.rstrip()
-        end -= len(piece) - len(kept)
-        if kept:
-            break
-        size *= 2
-    return end
-
-
-def _excuse(block: JsonObject, key: str) -> None:
-    text = block.get(key)
-    if isinstance(text, str) and _REMOVED.fullmatch(without_voice(text)):
-        block[key] = REMOVED
-
-
 def _same(was: str, now: str) -> bool:
     return was in {now, ANY} or (was.startswith(MEDIA) and now == GONE)
-
-
-def _closed(reminder: str) -> bool:
-    """Whether what follows an opening tag is one reminder and nothing behind it."""
-    _, tag, behind = reminder.partition(_CLOSE)
-    return bool(tag) and not behind.strip()
 
 
 def _bytes(block: JsonObject) -> str:

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from runner.gateway.reminders import LEFT_OUT, leave_out_unknown
-from runner.gateway.spoken import REMOVED, without_excuses
+from runner.gateway.voice import REMOVED, without_excuses
 from tests.unit.gateway.test_memory import (
     FIRST,
     NUDGE,

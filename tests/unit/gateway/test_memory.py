@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from runner.gateway.memory import Asked, Conversation, Given, Memory
-from runner.gateway.spoken import Item, Spoken, call_of, of_messages, picture, thought, without_excuses, word
+from runner.gateway.spoken import Item, Spoken, call_of, of_messages, picture, thought, word
+from runner.gateway.voice import without_excuses
 from runner.model import Json, JsonObject
 
 REMINDER = "<system-reminder>\n<total_tokens>14999985 tokens left</total_tokens>\n</system-reminder>"

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from runner.gateway.spoken import without_voice
+from runner.gateway.voice import without_voice
 
 OPEN, CLOSE = "<system-reminder>", "</system-reminder>"
 
