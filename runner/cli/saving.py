@@ -7,17 +7,20 @@ import errno
 import hashlib
 import os
 import secrets
+import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 from runner.errors import RunnerError, UsageError
 
 _CHUNK = 1024 * 1024
-#: What a file system without hard links says.
-_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+#: What a file system without hard links says, or a system without /proc.
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.ENOENT})
+#: What one says that has no files without a name.
+_NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOSYS, errno.ENOENT})
 
 
 class Folder:
@@ -69,38 +72,74 @@ class Folder:
             UsageError: Something has it by now, or it cannot be written.
             RunnerError: The bytes are not those of `digest`; nothing is left of them.
         """
-        draft, hashed = f".runner-{secrets.token_hex(8)}.part", hashlib.sha256()
+        hashed = hashlib.sha256()
         try:
-            with os.fdopen(self._made(draft), "wb") as file:
+            with self._draft() as (file, draft):
                 for piece in data:
                     hashed.update(piece)
                     file.write(piece)
                 file.flush()
                 os.fsync(file.fileno())
-            if f"sha256:{hashed.hexdigest()}" != digest:
-                raise RunnerError(f"cannot save {name}: its bytes are not those that were shared", resolution="fetch it again")
-            self._settle(draft, name)
+                if f"sha256:{hashed.hexdigest()}" != digest:
+                    raise RunnerError(
+                        f"cannot save {name}: its bytes are not those that were shared", resolution="fetch it again"
+                    )
+                self._settle(file, draft, name)
         except FileExistsError:
             raise self._taken(name) from None
         except OSError as error:
             raise self._unusable(name, error) from None
+
+    @contextlib.contextmanager
+    def _draft(self) -> Iterator[tuple[BinaryIO, str]]:
+        """A file without a name, so that a command that is killed leaves nothing of it; where there is no such, with one."""
+        flags = os.O_RDWR | getattr(os, "O_TMPFILE", 0) | os.O_CLOEXEC  # not on every system that has Python
+        try:
+            handle = os.open(".", flags, 0o600, dir_fd=self._handle)
+        except OSError as error:
+            if error.errno not in _NO_NAMELESS:
+                raise
+            with self._named() as draft:
+                yield draft
+            return
+        with os.fdopen(handle, "w+b") as file:
+            yield file, ""
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[tuple[BinaryIO, str]]:
+        name = f".runner-{secrets.token_hex(8)}.part"
+        try:
+            with os.fdopen(self._made(name), "w+b") as file:
+                yield file, name
         finally:
             with contextlib.suppress(OSError):
-                os.unlink(draft, dir_fd=self._handle)
+                os.unlink(name, dir_fd=self._handle)
 
     def _made(self, name: str) -> int:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(name, flags, 0o600, dir_fd=self._handle)
 
-    def _settle(self, draft: str, name: str) -> None:
+    def _settle(self, file: BinaryIO, draft: str, name: str) -> None:
         """Give the whole file its name in one step, which fails if something has it."""
+        source = draft or f"/proc/self/fd/{file.fileno()}"
         try:
-            os.link(draft, name, src_dir_fd=self._handle, dst_dir_fd=self._handle, follow_symlinks=False)
+            os.link(source, name, src_dir_fd=self._handle, dst_dir_fd=self._handle, follow_symlinks=not draft)
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
+            self._settle_without_links(file, draft, name)
+
+    def _settle_without_links(self, file: BinaryIO, draft: str, name: str) -> None:
+        if draft:
             os.close(self._made(name))  # the name is ours from here on
             os.rename(draft, name, src_dir_fd=self._handle, dst_dir_fd=self._handle)
+            return
+        with self._named() as (copy, draft_of_it):
+            file.seek(0)
+            shutil.copyfileobj(file, copy, _CHUNK)
+            copy.flush()
+            os.fsync(copy.fileno())
+            self._settle_without_links(copy, draft_of_it, name)
 
     def _digest(self, name: str) -> str:
         hashed = hashlib.sha256()

@@ -204,6 +204,31 @@ def test_where_there_are_no_hard_links_a_name_is_taken_first(folder: Path, monke
     assert [path.name for path in folder.iterdir()] == ["x"]
 
 
+@pytest.mark.parametrize("nameless", [True, False])
+def test_a_file_that_is_not_whole_has_no_name(nameless: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a command that is killed leaves nothing; where files always have a name, it is one that goes when it breaks off."""
+    if not nameless:
+        monkeypatch.setattr(saving.os, "O_TMPFILE", os.O_DIRECTORY | os.O_RDWR)
+    seen: list[str] = []
+
+    def pieces() -> Iterator[bytes]:
+        yield DATA[:3]
+        seen.extend(path.name for path in folder.iterdir())
+        yield DATA[3:]
+        if len(seen) > 5:
+            raise KeyboardInterrupt
+
+    with Folder(folder) as one:
+        one.put("x", pieces(), digest=DIGEST)
+        assert all(name.startswith(".runner-") for name in seen)
+        assert (len(seen) == 0) is nameless
+        seen.extend("......")
+        with pytest.raises(KeyboardInterrupt):
+            one.put("y", pieces(), digest=DIGEST)
+    assert [path.name for path in folder.iterdir()] == ["x"]
+    assert ((folder / "x").read_bytes(), (folder / "x").stat().st_nlink) == (DATA, 1)
+
+
 def test_a_share_is_asked_for_by_its_whole_id() -> None:
     with pytest.raises(UsageError, match="give the whole id"):
         Collector(OtherSide("x")).offer("s_0123")  # type: ignore[arg-type]
