@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from runner.api.courier import Courier
+from runner.api.courier import Courier, worded
 from runner.captures.sharing import MAX_BYTES, MAX_FILES
-from runner.errors import DeliveryError, RunnerError, UsageError
+from runner.errors import RunnerError, UsageError
 from runner.model import Json, JsonObject
 from runner.store.pieces import lengths
 
 _SHARE = re.compile(r"s_[0-9a-hjkmnp-tv-z]{16}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _MAX_TEXT, _MAX_SHARES = 4096, 200
+_DOING = "cannot fetch what was shared"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Collector:
             DeliveryError: The other side does not say.
             RunnerError: What it says is no such list.
         """
-        with _worded():
+        with worded(_DOING):
             found = self._courier.read("/v1/shares").get("shares")
         if not isinstance(found, list) or len(found) > _MAX_SHARES:
             raise _unreadable()
@@ -71,7 +71,7 @@ class Collector:
         """
         if not _SHARE.fullmatch(share):
             raise UsageError(f"cannot fetch {share!r}: give the whole id", resolution="runner get --to URL lists what there is")
-        with _worded():
+        with worded(_DOING):
             return _offer(self._courier.read(f"/v1/shares/{share}"))
 
     def pieces(self, offer: Offer, file: OfferedFile) -> Iterator[bytes]:
@@ -82,21 +82,11 @@ class Collector:
             RunnerError: A piece is not as long as its file is said to be.
         """
         for part, length in enumerate(lengths(file.size)):
-            with _worded():
+            with worded(_DOING):
                 data = self._courier.read_bytes(f"/v1/shares/{offer.share}/{file.n}/{part}")
             if len(data) != length:
                 raise RunnerError(f"cannot fetch {file.name}: the other side sent {len(data)} bytes where {length} belong")
             yield data
-
-
-@contextmanager
-def _worded() -> Iterator[None]:
-    """A refusal says what was refused: nothing is delivered here."""
-    try:
-        yield
-    except DeliveryError as error:
-        error.brief = error.brief.replace("cannot deliver the capture", "cannot fetch what was shared", 1)
-        raise
 
 
 def _offer(found: Json) -> Offer:

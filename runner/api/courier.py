@@ -10,7 +10,8 @@ import os
 import re
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -37,6 +38,7 @@ _HELD, _AT_ONCE = 20, 1.0
 _MAX_ANSWER = 4 * 1024 * 1024
 _URL = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,260}")
 _CAPTURE = re.compile(r"c_[0-9a-z]{16}")
+_REFUSED = refused("refused").brief.partition(":")[0]
 
 Say = Callable[[str], None]
 Answer = TypeVar("Answer")
@@ -103,7 +105,8 @@ class Courier:
         if not _CAPTURE.fullmatch(capture):
             raise UsageError(f"cannot ask about {capture!r}: give the whole id", resolution="runner send printed it")
         path = f"/v1/captures/{capture}" + (f"?wait={wait}" if wait else "")
-        return self.read(path)
+        with worded("cannot ask about the capture"):
+            return self.read(path)
 
     def outcome(self, capture: str, *, waiting: Callable[[], object]) -> JsonObject:
         """What became of a capture, once there is more to say than that it came.
@@ -197,6 +200,16 @@ class Courier:
         return SupervisorUnavailableError(
             f"cannot reach {self._to}: {text}", resolution="the same command later sends the same capture, and not a second one"
         )
+
+
+@contextmanager
+def worded(doing: str) -> Iterator[None]:
+    """A refusal says what was refused: not everything that is asked of the other side is a capture to deliver."""
+    try:
+        yield
+    except DeliveryError as error:
+        error.brief = error.brief.replace(_REFUSED, doing, 1)
+        raise
 
 
 def address(to: str) -> str:

@@ -285,3 +285,10 @@ def test_what_cannot_be_is_refused_with_what_to_do_instead(
     refused_ = run(*words)
     assert (refused_.code in {2, 3}, says in refused_.err) == (True, True), refused_.err
     assert events(door) == []
+
+
+def test_a_refusal_says_what_was_refused(run: Run, door: Door, tmp_path: Path) -> None:
+    asked = get(run, door, tmp_path, "c_0123456789abcdef")
+    assert (asked.code, "cannot ask about the capture: there is no such capture" in asked.err) == (3, True), asked.err
+    asked = get(run, door, tmp_path, "s_0123456789abcdef")
+    assert (asked.code, "cannot fetch what was shared: there is no such share" in asked.err) == (3, True), asked.err
