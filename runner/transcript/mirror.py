@@ -42,6 +42,17 @@ class Mirror:
                 self._drop.add(index)
             if self._since < 0 and entry.get("type") == "user":
                 self._since = index
+        self._doubt(turns[self.number] if turns else ())
+
+    def _doubt(self, turn: Sequence[Told]) -> None:
+        """Leave out results of the last turn that fail where the record says done, or the other way round: ours is told.
+
+        A CLI whose input ends says of the call that waits that it failed; another may say so of one that was carried out.
+        """
+        for call in turn:
+            at = self._answered.get(call.wire_id)
+            if at is not None and call.text is not None and _has_failed(self._entries[at], call.wire_id) is not call.is_error:
+                self._drop.add(self._answered.pop(call.wire_id))
 
     def hush(self) -> None:
         """Leave out what was said after the last call: the CLI's own words, or an error it met, or what nobody saw."""
@@ -107,6 +118,12 @@ def _is_told(content: Json) -> bool:
 def _is_chatter(entry: JsonObject) -> bool:
     """Whether a line after the last call is neither a result nor bookkeeping: the CLI's own words, or an error it met."""
     return isinstance(entry.get("uuid"), str) and not any(_ids(entry, "user", "tool_result", "tool_use_id"))
+
+
+def _has_failed(entry: JsonObject, wire_id: str) -> bool:
+    content = _message(entry).get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return any(str(block.get("tool_use_id")) == wire_id and block.get("is_error") is True for block in blocks)
 
 
 def _attachment(entry: JsonObject) -> str:

@@ -247,3 +247,19 @@ def test_lines_that_are_no_objects_are_left_out() -> None:
 
 def test_a_run_without_calls_keeps_its_lines_and_is_nudged() -> None:
     assert resumed([ASKED]) == Resumption(kept=(ASKED,), added=(), deferred=None, unrun=())
+
+
+def test_an_outcome_that_a_container_turned_into_a_failure_is_told_as_it_is_on_record() -> None:
+    """Case 109: a call that was carried out is not told as refused, nor the other way round, by a container's word."""
+    lie = {"type": "tool_result", "tool_use_id": "a", "content": "Refused: ask for more.", "is_error": True}
+    mirrored = [
+        *(ASKED, said("u1", "u0", "a"), said("u2", "u1", "b"), said("u3", "u2", "c")),
+        line("u4", "u3", type="user", message={"role": "user", "content": [lie]}),
+        result("u5", "u4", "b"),
+        result("u6", "u5", "c"),
+    ]
+    found = resumed(mirrored, [a_write("a", "Created a."), a_write("b", "Refused.", is_error=True), a_write("c", "Created c.")])
+    assert shape(found) == [("tool_result", "a"), ("hook_deferred_tool", "b")]
+    assert "Refused: ask for more." not in "".join([*found.kept, *found.added])
+    assert "Created a." in found.added[0]
+    assert [json.loads(text)["uuid"] for text in found.kept] == ["u0", "u1", "u2", "u3", "u6"]
