@@ -188,13 +188,25 @@ def test_a_file_that_makes_frames_of_megabytes_is_read_and_the_session_lives(
     assert f'"media_type": "{kind}' in json.dumps(talk.requests[-1])
 
 
-def test_one_id_for_two_calls_is_two_calls(agent: AgentHarness) -> None:
-    """Case 54: ids on the wire are the model's data."""
-    calls = [{**use("Glob", pattern=pattern), "id": "toolu_same"} for pattern in ("*.a", "*.b")]
-    gate = RecordingGate()
-    talk = agent.talk(calls, [{**use("Glob", pattern="*.c"), "id": "toolu_same"}], [text("bye")], gate=gate)
+def test_one_id_for_two_calls_is_two_calls(agent: AgentHarness, tmp_path: Path) -> None:
+    """Case 54, B11: ids on the wire are the model's data; the desk tells its calls apart, and each runs and is told once."""
+    patterns = ["*.a", "*.b", "*.c"]
+    first, second, third = ({**use("Glob", pattern=pattern), "id": "toolu_same"} for pattern in patterns)
+
+    async def main(at: AtDesk) -> Any:
+        turns = ([first, second], [third], [text("bye")])
+        return await agent.converse(*turns, gate=at.desk, desk=at.desk, profile=at.profile), await at.calls()
+
+    (tmp_path / "desk").mkdir()
+    with at_desk(tmp_path / "desk") as at:
+        talk, calls = asyncio.run(main(at))
     assert isinstance(talk.end, SessionEnd), talk.end
-    assert [arguments["pattern"] for door, _, arguments in gate.asked if door == "ask"] == ["*.a", "*.b", "*.c"]
+    assert talk.end.said == "bye"
+    assert [json.loads(call.raw)["pattern"] for call in calls] == patterns
+    assert [call.outcome for call in calls] == ["ran in the container"] * 3
+    assert len({call.wire_id for call in calls}) == 3
+    assert len(talk.results()) == 3
+    assert [request["input"]["tool_input"]["pattern"] for request in talk.asked("hook_callback")] == patterns
 
 
 def test_a_write_of_two_megabytes_is_refused_as_one_call_and_the_session_lives(agent: AgentHarness, tmp_path: Path) -> None:
