@@ -1,7 +1,7 @@
 """The books: what was set aside for a request to the model, what it cost, and who may spend more (M11).
 
-A reservation counts in full until it is settled, so requests side by side cannot go over a budget together; one whose supervisor
-died is settled by the next. Money is in millionths of a US dollar, whole numbers only.
+A reservation counts in full until it is settled, so requests side by side cannot go over a budget together; one whose
+supervisor died is settled by the next. Money is in millionths of a US dollar, whole numbers only.
 """
 
 from __future__ import annotations
