@@ -6,6 +6,7 @@ never passes a request or a block of a kind it does not know.
 
 from runner.gateway.listener import SOCKET_NAME
 from runner.gateway.memory import Asked, Conversation
+from runner.gateway.onrecord import agrees, found_in, noted, said_by, said_in
 from runner.gateway.peers import Peers, Residents, connected, containers_in
 from runner.gateway.purse import MIN_REPLY, Hold, Purse, Spent
 from runner.gateway.refusals import RequestRefusedError, UpstreamError
@@ -55,9 +56,14 @@ __all__ = [
     "Upstream",
     "UpstreamError",
     "UpstreamFactory",
+    "agrees",
     "connected",
     "containers_in",
     "definition",
+    "found_in",
     "make_upstream",
+    "noted",
     "picture",
+    "said_by",
+    "said_in",
 ]

@@ -114,6 +114,7 @@ class Reply:
             tool_uses=tuple(block.tool_use() for block in self._blocks if block.kind == "tool_use"),
             stop_reason=reason if isinstance(reason, str) else None,
             usage=self.usage,
+            thoughts=tuple(thought for thought in (block.thought() for block in self._blocks) if thought is not None),
         )
 
     def given(self) -> Given:

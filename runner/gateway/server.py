@@ -25,6 +25,7 @@ from runner.gateway.exchange import Exchange, GoneError
 from runner.gateway.heavy import beside
 from runner.gateway.history import History
 from runner.gateway.listener import Listener
+from runner.gateway.onrecord import marked
 from runner.gateway.peers import Peers, who
 from runner.gateway.purse import Purse, Unbounded, fit, most_input, wanted
 from runner.gateway.refusals import DESK_REFUSED, RequestRefusedError, UpstreamError, clean, status_for_cli
@@ -160,7 +161,7 @@ class Gateway:
     async def _messages(self, exchange: Exchange) -> None:
         request = await self._read(exchange)
         told = await self._compared(request)
-        await self._asking.ask(self._desk.check_results(request.results))
+        await self._asking.ask(self._desk.check_results(marked(request.results, told)))
         await self._asking.ask(self._desk.open_request(), seal=False)
         most = await beside(request.size, partial(self._prepare, request))
         await _while_there(exchange, self._forward(exchange, request, told, most=most))

@@ -80,7 +80,7 @@ def of_lines(lines: Sequence[JsonObject], sent: Collection[str] = ()) -> Spoken:
 
 def word(text: str) -> Item | None:
     """A text of the model's; a blank one says nothing."""
-    return Item("word", "", (_digest(text.strip()),)) if text.strip() else None
+    return Item("word", "", (digest(text.strip()),)) if text.strip() else None
 
 
 def call(identity: str, name: str, given: Json | None) -> Item:
@@ -99,7 +99,7 @@ def call_of(identity: str, name: str, raw: str) -> Item:
 
 def thought(block: JsonObject) -> str:
     """The digest of a thinking block of either kind."""
-    return _digest("\0".join(str(block.get(key, "")) for key in ("type", "thinking", "signature", "data")))
+    return digest("\0".join(str(block.get(key, "")) for key in ("type", "thinking", "signature", "data")))
 
 
 def asked(text: str) -> str:
@@ -109,7 +109,12 @@ def asked(text: str) -> str:
 
 def picture(data: str) -> str:
     """A picture of the user's, by its base64 text."""
-    return MEDIA + _digest(data)
+    return MEDIA + digest(data)
+
+
+def digest(text: str) -> str:
+    """The digest of a text, whatever characters it has."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def alike(known: Item, told: Item) -> bool:
@@ -189,7 +194,7 @@ def _parts(content: Json) -> list[str]:
         if is_excuse(text):
             parts.append(GONE)
         elif text:
-            parts.append(_digest(text))
+            parts.append(digest(text))
     return parts
 
 
@@ -211,10 +216,6 @@ def _input(value: Json) -> str:
         return hashlib.sha256(canonical(value)).hexdigest()
     except MalformedJsonError:
         return ANY
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _objects(value: Json) -> list[JsonObject]:

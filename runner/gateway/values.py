@@ -32,6 +32,12 @@ class ModelTurn:
     tool_uses: tuple[ToolUse, ...]
     stop_reason: str | None
     usage: Usage
+    thoughts: tuple[str, ...] = ()  #: digests of its thinking
+
+    @property
+    def words(self) -> str:
+        """All that it says."""
+        return "\n".join(self.texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +54,15 @@ class Handover:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """A `tool_result` as the container sent it: its first text only, "" where it has none."""
+    """A `tool_result` as the container sent it: its first text only, "" where it has none.
+
+    `parts`: digests of all that it holds, see `spoken.Item`; none where nothing is compared.
+    """
 
     tool_use_id: str
     text: str
     is_error: bool
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

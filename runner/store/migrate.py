@@ -14,6 +14,7 @@ from runner.errors import StoreError
 from runner.store import (
     schema_contacts,
     schema_grants,
+    schema_heard,
     schema_leases,
     schema_notices,
     schema_replies,
@@ -33,6 +34,7 @@ TABLES = (
     schema_threads.threads,
     schema_threads.thread_captures,
     schema_threads.turn_words,
+    *schema_heard.TABLES,
     schema_notices.notice_subjects,
     schema_notices.deliveries,
     *schema_contacts.TABLES,

@@ -33,6 +33,7 @@ EFFECT: dict[ApprovalState, str] = {
     ApprovalState.UNKNOWN: "unknown",
 }
 
+_TOLD = ("call", "segment", "attempt")
 _BOUND = (
     *("id", "call", "run", "segment", "attempt", "turn", "agent", "tool", "profile_digest", "definition_digest", "call_digest"),
     *(
@@ -121,6 +122,12 @@ def rules() -> tuple[Rule, ...]:
         Rule("runner_turn_words_insert", "turn_words", "INSERT", _once("turn_words", "run", "turn"), "a turn is said once"),
         Rule("runner_turn_words_update", "turn_words", "UPDATE", "1 = 1", "what was said cannot change"),
         Rule("runner_turn_words_delete", "turn_words", "DELETE", "1 = 1", "what was said stays on record"),
+        Rule("runner_turn_said_insert", "turn_said", "INSERT", _once("turn_said", "run", "turn", "n"), "a turn is said once"),
+        Rule("runner_turn_said_update", "turn_said", "UPDATE", "1 = 1", "what was said cannot change"),
+        Rule("runner_turn_said_delete", "turn_said", "DELETE", "1 = 1", "what was said stays on record"),
+        Rule("runner_call_results_insert", "call_results", "INSERT", _once("call_results", *_TOLD), "a result is told once"),
+        Rule("runner_call_results_update", "call_results", "UPDATE", "1 = 1", "what was told cannot change"),
+        Rule("runner_call_results_delete", "call_results", "DELETE", "1 = 1", "what was told stays on record"),
         Rule(
             "runner_signatures_insert",
             "signatures",

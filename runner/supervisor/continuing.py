@@ -20,6 +20,7 @@ from runner.fence import Prompt, compose
 from runner.model import SenderKind
 from runner.store import Connection, RunRow, calls, captures, runs, threads, transcript
 from runner.store.rows import TranscriptRow
+from runner.supervisor.recorded import as_recorded, recorded
 from runner.supervisor.retold import answers_of, told_of, turns_of
 from runner.transcript import Scribe, Turn, finished, last_uuid
 
@@ -69,7 +70,7 @@ def conversation(conn: Connection, these: Sequence[Earlier], *, session_id: str)
         first = (turns[0][0].segment, turns[0][0].attempt) if turns else (row.segment, row.attempt)
         words = threads.words(conn, row.id)
         lines += finished(
-            since(transcript.read(conn, row.id), first),
+            as_recorded(since(transcript.read(conn, row.id), first), recorded(conn, row.id)),
             [Turn(words.get(turn[0].turn, ""), [told_of(call, answers.get(call.id)) for call in turn]) for turn in turns],
             _scribe(row, session_id=session_id, parent=last_uuid(lines)),
             prompt=user_message(Message(text=prompt.text, images=prompt.images)),

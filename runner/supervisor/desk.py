@@ -107,12 +107,11 @@ class Desk:
             )
             if len(self._wire_ids) + len(turn.tool_uses) > self._profile.limits.calls:
                 raise self._end(f"cannot go on: the limit of {self._profile.limits.calls} calls is reached")
-            words = "\n".join(turn.texts)
-            self.reply = None if turn.tool_uses else words
+            self.reply = None if turn.tool_uses else turn.words
             uses = [self._told_apart(use) for use in turn.tool_uses]
             proposals, taint = await asyncio.to_thread(self._propose, uses)
             await self._check_denials(proposals)
-            entries = await self._ledger.record_turn(proposals, usage=self.usage, words=words, taint=taint)
+            entries = await self._ledger.record_turn(proposals, turn=turn, usage=self.usage, taint=taint)
             self._entries = entries
             self._unmirrored = {entry.wire_id for entry in entries}
             if self._unmirrored:
@@ -129,7 +128,7 @@ class Desk:
         """
         self._check_open()
         told = told_of(results, self._entries)
-        await self._ledger.note_results({call: failed for call, failed in told.ran.items() if call not in self._noted})
+        await self._ledger.note_results({call: result for call, result in told.ran.items() if call not in self._noted})
         self._noted |= told.ran.keys()
         if told.doubt is not None:
             self.doubt = told.doubt

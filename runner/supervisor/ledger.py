@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from runner import approvals
 from runner.approvals import Request
 from runner.errors import AgentProtocolError, GatewayError
+from runner.gateway import ModelTurn, ToolResult, noted, said_by
 from runner.lifecycle import RUN_ENDS, ApprovalEvent, ApprovalState, RunEvent
 from runner.model import ApprovalId, Attempt, CallId, Json, Profile, Usage, Verdict
 from runner.policy.catalogue import TOOLS, definition_digest
 from runner.policy.taint import Taint
-from runner.store import ApprovalRow, CallRow, Connection, RunRow, Store, calls, runs, taints, threads, transcript
+from runner.store import ApprovalRow, CallRow, Connection, RunRow, Store, calls, heard, runs, taints, threads, transcript
 from runner.store import approvals as rows
 from runner.supervisor import granted
 from runner.supervisor.entries import Entry
@@ -57,20 +58,20 @@ class Ledger:
         return _speaks_for(self._attempt, row)
 
     async def record_turn(
-        self, proposals: Sequence[Proposal], *, usage: Usage, words: str = "", taint: Sequence[Taint] = ()
+        self, proposals: Sequence[Proposal], *, turn: ModelTurn, usage: Usage, taint: Sequence[Taint] = ()
     ) -> list[Entry]:
         """Store a turn's decisions and queue its gated calls together, before anything is answered (invariant 2).
 
         Args:
             proposals: The turn's calls, decided.
+            turn: What the model said. Where it made no call and the supervisor dies now, its words are the run's reply.
             usage: The run's, this turn included.
-            words: The model's. Where it made no call and the supervisor dies now, they are the run's reply.
             taint: What untrusted content the calls bring into the run (P4).
 
         Raises:
             GatewayError: This attempt is stale.
         """
-        return await self._store.call(self._record_turn, proposals, usage=usage, words=words, taint=taint)
+        return await self._store.call(self._record_turn, proposals, turn=turn, usage=usage, taint=taint)
 
     async def denials(self) -> int:
         """How many calls of the run were denied, by a person or by an earlier no (L8)."""
@@ -84,8 +85,8 @@ class Ledger:
         """Store a call that the container asked for and the model never made."""
         await self._store.call(self._record_stray, name, json.dumps(dict(arguments))[:_STRAY_BYTES])
 
-    async def note_results(self, ran: Mapping[CallId, bool]) -> None:
-        """Note which calls were carried out in the container, by its own word, and which of them failed."""
+    async def note_results(self, ran: Mapping[CallId, ToolResult]) -> None:
+        """Note which calls were carried out in the container, by its own word, which failed, and what the model is told."""
         if ran:
             await self._store.call(self._note_results, ran)
 
@@ -105,10 +106,12 @@ class Ledger:
         """
         await self._store.call(self._mirror, entries)
 
-    def _note_results(self, conn: Connection, ran: Mapping[CallId, bool]) -> None:
-        for call, failed in ran.items():
-            text = "the container reports an error" if failed else "ran in the container"
-            calls.set_outcome(conn, call, outcome=text, error=failed, now=self._clock())
+    def _note_results(self, conn: Connection, ran: Mapping[CallId, ToolResult]) -> None:
+        for call, result in ran.items():
+            text = "the container reports an error" if result.is_error else "ran in the container"
+            calls.set_outcome(conn, call, outcome=text, error=result.is_error, now=self._clock())
+            if result.parts:
+                heard.note_result(conn, self._attempt, call, noted(result.parts))
 
     def _mirror(self, conn: Connection, entries: Sequence[str]) -> None:
         if _speaks_for(self._attempt, runs.get(conn, self._attempt.run)):
@@ -125,16 +128,17 @@ class Ledger:
         conn: Connection,
         proposals: Sequence[Proposal],
         *,
+        turn: ModelTurn,
         usage: Usage,
-        words: str,
         taint: Sequence[Taint],
     ) -> list[Entry]:
         now = self._clock()
         run = runs.get(conn, self._attempt.run)
         if not _speaks_for(self._attempt, run):
             raise GatewayError("cannot take a turn: this attempt is no longer the run's own")
-        runs.record(conn, run.id, now=now, usage=usage, reply=None if proposals else words)
-        threads.note_words(conn, run.id, usage.turns, words)
+        runs.record(conn, run.id, now=now, usage=usage, reply=None if proposals else turn.words)
+        threads.note_words(conn, run.id, usage.turns, turn.words)
+        heard.note_said(conn, run.id, said_by(turn), turn=usage.turns)
         # An honest CLI asks the model again only when the last turn is answered; one that lost a reply has nobody to tell.
         approvals.end_for_run(conn, run.id, event=ApprovalEvent.SUPERSEDE, reason=_ASKED_AGAIN, now=now)
         proposals = granted.used(conn, proposals, run=run.id, now=now)

@@ -19,9 +19,9 @@ _COMPARED = 4000
 
 
 class Told(NamedTuple):
-    """What a CLI says of the last turn's calls: which it carried out itself and whether they failed; and what cannot be so."""
+    """What a CLI says of the last turn's calls: the results of those that it carried out itself; and what cannot be so."""
 
-    ran: Mapping[CallId, bool]
+    ran: Mapping[CallId, ToolResult]
     doubt: str | None
 
 
@@ -30,11 +30,11 @@ def told_of(results: Sequence[ToolResult], turn: Sequence[Entry]) -> Told:
     by_id: dict[str, list[Entry]] = {}
     for entry in turn:
         by_id.setdefault(entry.wire_id, []).append(entry)
-    ran: dict[CallId, bool] = {}
+    ran: dict[CallId, ToolResult] = {}
     for result in results:
         entries = by_id.get(result.tool_use_id, [])
         if any(entry.in_container or entry.decision.rule in NOT_OFFERED for entry in entries):
-            ran.setdefault(entries[0].call, result.is_error)
+            ran.setdefault(entries[0].call, result)
             if not result.is_error and not any(may_have_run(twin) for twin in twins(entries, turn)):
                 return Told(ran, "it carried out a call that it was not allowed")
         elif entries and contradicts(result, entries):

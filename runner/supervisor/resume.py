@@ -18,6 +18,7 @@ from runner.supervisor.continuing import NO_PAST, Past, since, stamp
 from runner.supervisor.entries import Entry, Phase
 from runner.supervisor.mirrored import check_mirrored
 from runner.supervisor.progress import WAITING, Clock
+from runner.supervisor.recorded import as_recorded, recorded
 from runner.supervisor.retold import answers_of, told_of, turns_of
 from runner.transcript import NOT_RUN, Scribe, Told, last_uuid, resume
 
@@ -66,7 +67,7 @@ def restore(  # noqa: PLR0913 -- a run, and all that it starts from
         return Restored(session_id=run.session_id or "", lines=past.lines, past_ids=past.wire_ids, begun=False)
     # Containers that ended before the model's first turn left nothing to go on from.
     first = (turns[0][0].segment, turns[0][0].attempt)
-    mirrored = since(transcript.read(conn, run.id), first)
+    mirrored = as_recorded(since(transcript.read(conn, run.id), first), recorded(conn, run.id))
     told = [[told_of(call, answers.get(call.id)) for call in turn] for turn in turns]
     scribe = Scribe(
         session_id=run.session_id or "",

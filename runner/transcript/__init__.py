@@ -7,7 +7,20 @@ it may be cut inside a turn or several turns back, and a call with neither resul
 
 from __future__ import annotations
 
+from runner.transcript.mirror import without
 from runner.transcript.telling import LOST, NOT_RUN, WORDLESS, finished, last_uuid, resume
 from runner.transcript.values import Resumption, Scribe, Told, Turn
 
-__all__ = ["LOST", "NOT_RUN", "WORDLESS", "Resumption", "Scribe", "Told", "Turn", "finished", "last_uuid", "resume"]
+__all__ = [
+    "LOST",
+    "NOT_RUN",
+    "WORDLESS",
+    "Resumption",
+    "Scribe",
+    "Told",
+    "Turn",
+    "finished",
+    "last_uuid",
+    "resume",
+    "without",
+]

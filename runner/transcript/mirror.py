@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from runner.model import Json, JsonObject
 from runner.transcript.values import Told
@@ -68,18 +68,23 @@ class Mirror:
             self._drop.add(self._answered.pop(askable[-1]))
 
     def kept(self) -> list[JsonObject]:
-        """The lines that are left; children of the others become their parents' (the CLI follows `parentUuid`)."""
-        kept: list[JsonObject] = []
-        adopted: dict[str, Json] = {}
-        for index, entry in enumerate(self._entries):
-            parent = entry.get("parentUuid")
-            if isinstance(parent, str) and parent in adopted:
-                entry["parentUuid"] = parent = adopted[parent]
-            if index not in self._drop:
-                kept.append(entry)
-            elif isinstance(uuid := entry.get("uuid"), str):
-                adopted[uuid] = parent
-        return kept
+        """The lines that are left."""
+        return without(self._entries, self._drop)
+
+
+def without(entries: Sequence[JsonObject], drop: Collection[int]) -> list[JsonObject]:
+    """Lines but for some, by their places; children of these become their parents' (the CLI follows `parentUuid`)."""
+    kept: list[JsonObject] = []
+    adopted: dict[str, Json] = {}
+    for index, entry in enumerate(entries):
+        parent = entry.get("parentUuid")
+        if isinstance(parent, str) and parent in adopted:
+            entry["parentUuid"] = parent = adopted[parent]
+        if index not in drop:
+            kept.append(entry)
+        elif isinstance(uuid := entry.get("uuid"), str):
+            adopted[uuid] = parent
+    return kept
 
 
 def answered_in(entries: Sequence[JsonObject]) -> set[str]:

@@ -80,7 +80,7 @@ def test_doctor_finds_nothing_wrong_here_and_what_is_broken_when_it_is(backgroun
     background.publish()
     run = background.send()
     background.until(run, "held")
-    live = ("supervisor", "state directory", "database", "containers", "notices")
+    live = ("supervisor", "state directory", "database", "containers", "notices", "prices")
     assert levels() == before | dict.fromkeys(live, "fine")
     background.kill()
     background.environment["RUNNER_MODEL"] = "http://127.0.0.1:9"

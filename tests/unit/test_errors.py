@@ -36,6 +36,8 @@ CONTRACT = {
     "digest_mismatch": (6, 412),
     "not_allowed": (7, 403),
     "credential_needed": (7, 403),
+    "thread_busy": (7, 409),
+    "thread_over": (5, 410),
     "paused": (8, 423),
     "store": (9, 503),
     "unavailable": (9, 503),
