@@ -133,12 +133,11 @@ def test_a_place_that_there_is_not_points_nowhere(door: Door, maria: SecretKey, 
 def test_a_flood_of_what_is_no_request_is_slowed(door: Door, maria: SecretKey, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingress, "FLOOD", 0)
     monkeypatch.setattr(ingress, "FLOOD_REST", 60.0)
-    monkeypatch.setattr(ingress_server, "HEAD", 60.0)
     with dialled(door) as connection:
         connection.sendall(b"GET /\xff HTTP/1.1\r\nhost: x\r\n\r\n" * 3)
         connection.settimeout(0.3)
-        with pytest.raises(TimeoutError):
-            connection.recv(100)
+        with contextlib.suppress(TimeoutError):
+            assert connection.recv(100) == b""  # the clock of its head may end it, unanswered
     assert sum(door.tally._refused.values()) == 1
 
 
