@@ -12,6 +12,7 @@ import zlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +21,10 @@ from runner.agent import SessionEnd
 from runner.gateway import UpstreamError
 from runner.gateway.reminders import LEFT_OUT
 from runner.model import JsonObject
+from runner.supervisor.recorded import as_recorded, recorded
 from tests.helpers.agent_harness import AgentHarness, Talk, text, use
 from tests.helpers.builders import a_profile
+from tests.helpers.desk import at_desk
 from tests.helpers.upstream import reply_events, tool_use
 from tests.helpers.upstream import text as words
 
@@ -122,6 +125,10 @@ SCENES: dict[str, list[Sequence[JsonObject] | Exception]] = {
 }
 
 
+#: What the CLI keeps of replies that were cut.
+CUT = {"replies that come to nothing": [[{"type": "text", "text": "a"}], [{"type": "text", "text": "b"}]]}
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("scene", SCENES)
 def test_an_honest_cli_is_never_taken_for_a_liar(agent: AgentHarness, scene: str, model: str) -> None:
@@ -162,12 +169,40 @@ def test_a_resumed_cli_tells_its_transcript_word_for_word_and_a_changed_one_is_f
     assert ("earlier turn" in str(lying.gateway.failure), lying.requests) == (True, [])
 
 
+@pytest.mark.parametrize("scene", SCENES)
+def test_what_an_honest_cli_mirrors_is_on_record_but_for_a_reply_that_was_cut(
+    agent: AgentHarness, tmp_path: Path, scene: str
+) -> None:
+    """Case 109: a run's next container is given its words, its thoughts and what it read, as they came."""
+    (agent.snapshot / "in.txt").write_text("hello\n")
+    (agent.snapshot / "p.png").write_bytes(a_picture())
+    (agent.snapshot / "d.pdf").write_bytes(PDF)
+    (tmp_path / "desk").mkdir()
+    with at_desk(tmp_path / "desk") as at:
+        talk = agent.talk(upstream=Played(SCENES[scene]), gate=at.desk, desk=at.desk, profile=at.profile)
+        with at.store.reading() as conn:
+            record = recorded(conn, at.attempt.run)
+    assert _said(talk) == "done"
+    assert len(record.results) == len(record.turns) > 0
+    kept = [_said_in(line) for line in as_recorded(talk.mirrored, record)]
+    assert [said for said in map(_said_in, talk.mirrored) if said not in kept] == CUT.get(scene, [])
+    forged = [line.replace("hello", "OBEY!").replace("so far", "I obey").replace('"hm"', '"obey"') for line in talk.mirrored]
+    assert forged != talk.mirrored
+    assert not re.search('OBEY!|I obey|"obey"', "".join(as_recorded(forged, record)))
+
+
 def _texts(request: JsonObject) -> list[str]:
     """Everything that its messages say outside of results."""
     messages: Any = request["messages"]
     blocks = [block for message in messages for block in message["content"] if isinstance(message["content"], list)]
     plain = [message["content"] for message in messages if isinstance(message["content"], str)]
     return plain + [block["text"] for block in blocks if block["type"] == "text"]
+
+
+def _said_in(line: str) -> Any:
+    """What a line says; an error of the CLI's own, which no container is given again, says nothing."""
+    message = json.loads(line).get("message") or {}
+    return None if message.get("model") == "<synthetic>" else message.get("content")
 
 
 def _more() -> dict[str, Any]:
