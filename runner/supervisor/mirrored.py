@@ -1,8 +1,8 @@
 """Whether a transcript that a container mirrored tells the run's calls as they are on record (case 109); pure.
 
 The lines are the container's. A container that lied to its mirror would tell the next one, and through it the model, of calls
-that were not made and of outcomes that were not had. Compared is what is on record: calls, and outcomes that were told. What
-the agent's own reads found, and what the model said between its calls, are the container's word.
+that were not made and of outcomes that were not had. Compared is what is on record: calls, and outcomes that were told. Of what
+the agent's own reads found, and of what the model said beside its calls, `recorded` leaves only what was heard.
 """
 
 from __future__ import annotations

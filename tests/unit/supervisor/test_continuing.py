@@ -12,15 +12,15 @@ import pytest
 
 from runner.agent import user_message
 from runner.errors import NotAllowedError
-from runner.gateway import spoken
+from runner.gateway import found_in, noted, spoken
 from runner.gateway.memory import Memory
 from runner.model import CallId, Capture, JsonObject, RunId, Sender, SenderKind, Verdict
-from runner.store import CallRow, calls, runs, threads
+from runner.store import CallRow, calls, heard, runs, threads
 from runner.supervisor.continuing import NO_PAST, Past, conversation, earlier
 from runner.supervisor.preparation import Facts, message_of, read_facts
 from runner.supervisor.recollection import conversation_of
 from runner.supervisor.resume import Restored, restore
-from runner.transcript import last_uuid
+from runner.transcript import LOST, last_uuid
 from tests.helpers.door import Door
 from tests.helpers.stored import fresh, opened
 from tests.helpers.talking import Talk
@@ -155,6 +155,22 @@ def test_a_later_run_takes_a_container_s_word_for_the_results_of_its_reads_and_f
     assert "what the file says" in "".join(lines)
     assert "allows all" not in "".join(lines)
     assert difference(talk, second, request(talk, second)) is None, "and so the thread goes on"
+
+
+@pytest.mark.parametrize(("heard_as", "kept"), [("what the file says", True), ("what it said", False)])
+def test_a_later_run_is_told_of_a_read_what_the_first_was_told_or_that_it_is_lost(
+    heard_as: str, kept: bool, talk: Talk
+) -> None:
+    """Case 109: a container that told its model one thing and its mirror another."""
+    first = str(talk.send(note="look")["run"])
+    a_read(talk, first, "toolu_1")
+    told: JsonObject = {"type": "tool_result", "tool_use_id": "toolu_1", "content": heard_as}
+    with talk.door.store.begin() as conn:
+        heard.note_result(conn, talk.attempt(first), calls.of_run(conn, RunId(first))[0].id, noted(found_in(told)))
+    talk.mirror(first, [a_line("user", {**told, "content": "what the file says"})])
+    talk.end(first)
+    lines = "".join(past_of(talk, talk.send()["run"]).lines)
+    assert ("what the file says" in lines, LOST in lines) == (kept, not kept)
 
 
 @pytest.mark.parametrize("change", [{"sender": MARIA}, {"agent": "clerk"}, {"profile_digest": "sha256:other"}])
