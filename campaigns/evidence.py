@@ -23,8 +23,9 @@ COMMANDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "layers": ("make layers", (*_PYTHON, "campaigns.layers")),
     "start": ("python -m benchmarks.start", (*_PYTHON, "benchmarks.start")),
     "gateway": ("python -m benchmarks.gateway", (*_PYTHON, "benchmarks.gateway")),
+    "ingress": ("python -m benchmarks.ingress", (*_PYTHON, "benchmarks.ingress")),
 }
-BENCHMARKS = ("start", "gateway")
+BENCHMARKS = ("start", "gateway", "ingress")
 
 
 def run(words: tuple[str, ...]) -> tuple[int, str]:
