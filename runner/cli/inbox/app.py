@@ -105,6 +105,7 @@ class InboxApp(App[None], inherit_bindings=False):
             with suppress(RuntimeError):  # the loop has ended, and with it whoever would have listened
                 loop.call_soon_threadsafe(self._heard, found)
 
+        self.office.mark()
         self._list(first=True)
         self.office.follow(heard)
         self._go()

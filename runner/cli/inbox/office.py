@@ -43,6 +43,7 @@ class Office:
         self.sources = sources
         self._connect = connect
         self._stopped = threading.Event()
+        self._place: int | None = None
 
     def carry_out(self, want: Want) -> JsonObject:
         """Look, plan or do.
@@ -67,6 +68,11 @@ class Office:
         with suppress(RunnerError):
             report_shown(self.client, record, surface="inbox", parts=parts)
 
+    def mark(self) -> None:
+        """Follow from here: before the list is read, so that what happens in between is told."""
+        with suppress(RunnerError):  # who follows says what is wrong
+            self._place = self._next(self.client, None, lambda _: None)
+
     def follow(self, heard: Callable[[Followed], None]) -> None:
         """Tell what happens, from a thread of its own, until stopped."""
         thread = threading.Thread(target=self._follow, args=(heard,), name="inbox-log", daemon=True)
@@ -77,7 +83,7 @@ class Office:
         self._stopped.set()
 
     def _follow(self, heard: Callable[[Followed], None]) -> None:
-        place: int | None = None
+        place = self._place
         while not self._stopped.is_set():
             try:
                 with self._connect() as client:

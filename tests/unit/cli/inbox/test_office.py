@@ -42,6 +42,30 @@ def test_a_lost_supervisor_is_said_and_the_list_is_read_anew_when_it_is_back(
     assert heard[2] == Followed(changed=(APPROVAL,), news=False)
 
 
+def test_what_happens_between_the_list_and_the_first_look_at_the_log_is_told(
+    service: FakeService, shared: tuple[FakeService, Path]
+) -> None:
+    """C5: a decision elsewhere in that moment would else stand on the screen as waiting."""
+    socket = shared[1] / "control.sock"
+    heard: list[Followed] = []
+    told = threading.Event()
+
+    def listen(found: Followed) -> None:
+        heard.append(found)
+        told.set()
+
+    with Client(socket) as client:
+        office = Office(client, lambda: Client(socket))
+        office.mark()
+        service.event_rows.append(an_event(9, "approval.deny", "anna") | {"subject": APPROVAL})
+        office.follow(listen)
+        try:
+            assert told.wait(20)
+        finally:
+            office.stop()
+    assert heard[0] == Followed(changed=(APPROVAL,), news=False)
+
+
 def test_a_reply_and_a_call_that_were_on_the_screen_go_on_record_and_nothing_else_does(
     service: FakeService, shared: tuple[FakeService, Path]
 ) -> None:
