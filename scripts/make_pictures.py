@@ -115,6 +115,9 @@ class _Example(Approvals):
 class _Quiet(Office):
     """An office that hears of nothing and reports nothing."""
 
+    def mark(self) -> None:
+        """There is no log."""
+
     def follow(self, heard: Callable[[Followed], None]) -> None:
         """Nothing happens."""
 
