@@ -29,6 +29,11 @@ class MalformedJsonError(ValueError):
     """The text is no JSON that every reader would read alike; the message says why."""
 
 
+def objects(value: Json) -> list[JsonObject]:
+    """The objects of a list; none where it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def parse_strict(
     text: str, *, max_depth: int = MAX_DEPTH, max_parts: int | None = None, allow_surrogates: bool = False
 ) -> Json:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from runner.digest import MalformedJsonError, parse_strict
+from runner.digest import MalformedJsonError, objects, parse_strict
 from runner.gateway.values import Handover, ToolUse
 from runner.model import UNDECLARED, Json, JsonObject
 
@@ -65,11 +65,7 @@ class History:
 
 
 def _blocks(messages: Json) -> list[tuple[str, JsonObject]]:
-    found: list[tuple[str, JsonObject]] = []
-    for message in messages if isinstance(messages, list) else []:
-        if isinstance(message, dict) and isinstance(message["content"], list):
-            found += [(str(message["role"]), block) for block in message["content"] if isinstance(block, dict)]
-    return found
+    return [(str(message["role"]), block) for message in objects(messages) for block in objects(message["content"])]
 
 
 def _restore_result(block: JsonObject, renamed: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ import hashlib
 import re
 from functools import cache
 
+from runner.digest import objects
 from runner.gateway.refusals import RequestRefusedError
 from runner.model import Json
 
@@ -83,4 +84,4 @@ def _lines(model: str) -> re.Pattern[str]:
 def _texts(content: Json) -> list[str]:
     if isinstance(content, str):
         return [content]
-    return [str(part["text"]) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return [str(part["text"]) for part in objects(content)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runner.digest import MalformedJsonError, parse_strict
+from runner.digest import MalformedJsonError, objects, parse_strict
 from runner.gateway.content import TEXT, cache_control, message
 from runner.gateway.media import check_media
 from runner.gateway.notes import check_notes
@@ -153,7 +153,7 @@ def _tools(offered: frozenset[str]) -> Rule:
         if isinstance(value, list):
             value = [tool for tool in value if not _is_placeholder(tool)]
         made = listed(plain, 512)(value, where)
-        names = [tool["name"] for tool in made if isinstance(tool, dict)] if isinstance(made, list) else []
+        names = [tool["name"] for tool in objects(made)]
         if len(set(map(str, names))) != len(names):
             refuse(where, "names a tool twice")
         return made
@@ -177,16 +177,12 @@ def _tool_choice(offered: frozenset[str]) -> Rule:
 
 def _results(messages: Json) -> tuple[ToolResult, ...]:
     """Every tool result, wherever it stands: words of the agent's that it puts behind a result make it no older."""
-    blocks = [block for item in _objects(messages) for block in _objects(item["content"])]
+    blocks = [block for item in objects(messages) for block in objects(item["content"])]
     for kind, key in (("tool_use", "id"), ("tool_result", "tool_use_id")):
         named = [str(block[key]) for block in blocks if block["type"] == kind]
         if len(set(named)) != len(named):
             refuse("messages", f"hold two blocks of type {kind} with one id")
     return tuple(_result(block) for block in blocks if block["type"] == "tool_result")
-
-
-def _objects(value: Json) -> list[JsonObject]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _result(block: JsonObject) -> ToolResult:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runner.digest import digest_json
+from runner.digest import digest_json, objects
 from runner.gateway.memory import Conversation
 from runner.model import Digest, Json, JsonObject
 
@@ -62,8 +62,4 @@ def without_billing(body: JsonObject) -> None:
 
 
 def _texts(system: Json) -> list[str]:
-    return [system] if isinstance(system, str) else [str(part["text"]) for part in _objects(system)]
-
-
-def _objects(value: Json) -> list[JsonObject]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return [system] if isinstance(system, str) else [str(part["text"]) for part in objects(system)]

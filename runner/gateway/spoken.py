@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from runner.digest import MalformedJsonError, canonical, parse_strict
+from runner.digest import MalformedJsonError, canonical, objects, parse_strict
 from runner.gateway.voice import is_excuse, is_note, is_voice, without_voice
 from runner.model import Json, JsonObject
 
@@ -49,7 +49,7 @@ class Spoken:
 def of_messages(messages: Json, sent: Collection[str] = ()) -> Spoken:
     """What a re-built request's messages say; `sent` are texts of the user's, whatever they look like."""
     made = _Maker(sent)
-    for message in _objects(messages):
+    for message in objects(messages):
         made.take(str(message["role"]), message["content"])
     return made.done()
 
@@ -67,7 +67,7 @@ def of_lines(lines: Sequence[JsonObject], sent: Collection[str] = ()) -> Spoken:
             continue
         content = message.get("content", "")
         blocks: list[Json] = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        if line.get("isMeta") is True and not any(asked(str(block.get("text"))) in sent for block in _objects(blocks)):
+        if line.get("isMeta") is True and not any(asked(str(block.get("text"))) in sent for block in objects(blocks)):
             continue
         if line["type"] == "user":
             made.take("user", blocks)
@@ -146,9 +146,9 @@ class _Maker:
         """All of it."""
         for role, content in self._turns:
             if role == "assistant":
-                self._reply(_objects(content))
+                self._reply(objects(content))
             elif role == "user":
-                for block in _objects(content):
+                for block in objects(content):
                     self._heard(block)
         return Spoken(items=tuple(self._items), thinking=frozenset(self._thinking))
 
@@ -184,7 +184,7 @@ class _Maker:
 def _parts(content: Json) -> list[str]:
     """A result's parts without the reminders behind it; what it begins with is the tool's, whatever it looks like."""
     parts: list[str] = []
-    for index, block in enumerate(_objects([{"type": "text", "text": content}] if isinstance(content, str) else content)):
+    for index, block in enumerate(objects([{"type": "text", "text": content}] if isinstance(content, str) else content)):
         if block.get("type") != "text":
             parts.append(_bytes(block))
             continue
@@ -216,7 +216,3 @@ def _input(value: Json) -> str:
         return hashlib.sha256(canonical(value)).hexdigest()
     except MalformedJsonError:
         return ANY
-
-
-def _objects(value: Json) -> list[JsonObject]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

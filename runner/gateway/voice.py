@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from runner.digest import objects
 from runner.model import Json, JsonObject
 
 _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
@@ -32,12 +33,12 @@ _NOTES = re.compile(
 
 def without_excuses(messages: Json) -> None:
     """Say in fixed words that bytes were taken out, in place: what the CLI says of it is not compared, so not told either."""
-    for message in _objects(messages):
+    for message in objects(messages):
         _excuse(message, "content")
-        for block in _objects(message["content"]):
+        for block in objects(message["content"]):
             _excuse(block, "text")
             _excuse(block, "content")
-            for part in _objects(block.get("content")):
+            for part in objects(block.get("content")):
                 _excuse(part, "text")
 
 
@@ -94,7 +95,3 @@ def _closed(reminder: str) -> bool:
     """Whether what follows an opening tag is one reminder and nothing behind it."""
     _, tag, behind = reminder.partition(_CLOSE)
     return bool(tag) and not behind.strip()
-
-
-def _objects(value: Json) -> list[JsonObject]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

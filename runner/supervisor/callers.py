@@ -6,7 +6,8 @@ from functools import partial
 from typing import NamedTuple
 
 from runner.captures.refusals import STRANGER, refused
-from runner.store import Connection, arrivals, contacts, keep
+from runner.errors import PausedError
+from runner.store import Connection, arrivals, contacts, keep, pausing
 from runner.store.contacts import ContactRow
 
 
@@ -28,6 +29,18 @@ def contact(conn: Connection, fingerprint: str) -> ContactRow:
     if found is None or found.blocked is not None:
         raise refused(STRANGER)
     return found
+
+
+def unpaused(conn: Connection, doing: str) -> None:
+    """Refuse while a pause is in force (L9).
+
+    Raises:
+        DeliveryError: It is.
+    """
+    try:
+        pausing.refuse(conn, doing)
+    except PausedError:
+        raise refused("paused") from None
 
 
 def once(conn: Connection, request: Request, *, now: float) -> None:

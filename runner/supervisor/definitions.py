@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.agent import Answer, Message, Outcome, Session, Start, argv, container_tools, environment
+from runner.digest import objects
 from runner.errors import SandboxError
 from runner.fence import Fenced
 from runner.gateway import Gateway, Handover, ModelTurn, Reference, ScriptedUpstream, ToolResult, Upstream, definition
@@ -162,7 +163,7 @@ async def _heard(engine: Engine, image: ImageInfo, folder: Path, *, model: str, 
     finally:
         await gateway.stop()
     tools = listener.requests[0].get("tools") if listener.requests else None
-    return [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    return objects(tools)
 
 
 async def _unrecorded(_container: str) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runner.captures.refusals import refused
-from runner.errors import NotFoundError, PausedError
+from runner.errors import NotFoundError
 from runner.model import Json, JsonObject
-from runner.store import Connection, Store, pausing, shares
+from runner.store import Connection, Store, shares
 from runner.store.shares import LIVE, FileRow, ShareRow
 from runner.supervisor import callers
 from runner.supervisor.callers import Request
@@ -81,10 +81,7 @@ class Handing:
     def _asked(self, conn: Connection, request: Request) -> None:
         callers.contact(conn, request.fingerprint)
         callers.once(conn, request, now=self.clock())
-        try:
-            pausing.refuse(conn, "hand it over")
-        except PausedError:
-            raise refused("paused") from None
+        callers.unpaused(conn, "hand it over")
 
     def _theirs(self, conn: Connection, fingerprint: str, ref: str) -> ShareRow:
         """A share of theirs that can be fetched. Another's, and one that never was, are the same."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from runner.digest import objects
 from runner.model import JsonObject
 from runner.supervisor.health import Check, Level
 
@@ -20,7 +21,7 @@ def channel_checks(status: JsonObject | None) -> Iterator[Check]:
     if not isinstance(said, dict):
         return
     channels = said.get("channels")
-    found = [one for one in channels if isinstance(one, dict)] if isinstance(channels, list) else []
+    found = objects(channels)
     if not found:
         yield Check(name="notices", level=Level.FINE, found="no channel is set up: nobody is told that something waits")
     for one in found:

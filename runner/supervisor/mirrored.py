@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from runner.digest import MalformedJsonError, canonical
+from runner.digest import MalformedJsonError, canonical, objects
 from runner.errors import SandboxMismatchError
 from runner.model import Json, JsonObject
 from runner.transcript import Told
@@ -70,8 +70,8 @@ def _same(given: Json, made: Json) -> bool:
 
 
 def _text(content: Json) -> str:
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    parts: Json = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    texts = [part.get("text") for part in objects(parts)]
     return str(texts[0]).rstrip() if texts else ""
 
 
@@ -80,6 +80,5 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, JsonObject]]:
     for line in map(json.loads, lines):
         message = line.get("message") if isinstance(line, dict) else None
         content = message.get("content") if isinstance(message, dict) else None
-        for block in content if isinstance(content, list) else []:
-            if isinstance(block, dict):
-                yield str(line.get("type")), block
+        for block in objects(content):
+            yield str(line.get("type")), block

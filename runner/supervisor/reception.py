@@ -13,10 +13,10 @@ from typing import NamedTuple, Protocol
 
 from runner.captures.delivery import Delivery
 from runner.captures.refusals import refused
-from runner.errors import CaptureError, NotFoundError, PausedError, SandboxError
+from runner.errors import CaptureError, NotFoundError, SandboxError
 from runner.fence import FenceError
 from runner.model import Capture, CaptureId, JsonObject, Sender, SenderKind
-from runner.store import CaptureRow, Connection, RunRow, Store, arrivals, captures, contacts, pausing, profiles, runs
+from runner.store import CaptureRow, Connection, RunRow, Store, arrivals, captures, contacts, profiles, runs
 from runner.store.arrivals import Arrival
 from runner.store.contacts import ContactRow
 from runner.supervisor import callers
@@ -185,10 +185,7 @@ class Reception:
         if count >= self.per_hour:
             wait = max(1, round((first or now) + HOUR - now))
             raise refused("rate", more=f"at most {self.per_hour} an hour", retry_after=wait)
-        try:
-            pausing.refuse(conn, "take it")
-        except PausedError:
-            raise refused("paused") from None
+        callers.unpaused(conn, "take it")
 
     def _listed(self, conn: Connection, sender: Sender, agent: str) -> None:
         """No agent, and one that does not list the sender, are the same to it; of a retired one that did, it hears."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 
+from runner.digest import objects
 from runner.model import Json, JsonObject
 from runner.transcript.values import Told
 
@@ -127,8 +128,7 @@ def _is_chatter(entry: JsonObject) -> bool:
 
 def _has_failed(entry: JsonObject, wire_id: str) -> bool:
     content = _message(entry).get("content")
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    return any(str(block.get("tool_use_id")) == wire_id and block.get("is_error") is True for block in blocks)
+    return any(str(block.get("tool_use_id")) == wire_id and block.get("is_error") is True for block in objects(content))
 
 
 def _attachment(entry: JsonObject) -> str:
