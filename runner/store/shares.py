@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from sqlalchemy import Connection, RowMapping, and_, delete, exists, func, select, update
 
@@ -110,7 +112,11 @@ def list(
         query = query.where(_T.state.in_(sorted(state.value for state in states)))
     if fingerprint is not None:
         query = query.where(_T.sender_fingerprint == fingerprint)
-    return tuple(_whole(conn, found) for found in conn.execute(query).mappings().all())
+    found = conn.execute(query).mappings().all()
+    belonging = select(share_files).where(_F.share.in_([row["id"] for row in found])).order_by(_F.share, _F.n)
+    by_share = groupby(conn.execute(belonging).mappings(), key=itemgetter("share"))
+    files = {share: tuple(group) for share, group in by_share}
+    return tuple(codec.read(lambda one: _row(one, files.get(one["id"], ())), row) for row in found)
 
 
 def living(conn: Connection) -> int:

@@ -15,7 +15,7 @@ from runner.model import Json, JsonObject, Policy, Profile, SenderKind
 from runner.policy import PolicyContext, SavedVerdict, explain_matrix
 from runner.policy.judge import find_tool
 from runner.policy.matrix import Column
-from runner.profiles import from_json, to_json
+from runner.profiles import to_json
 from runner.profiles.examples import EmptyDirectory
 from runner.profiles.findings import shared
 from runner.sandbox.view import holds_anything
@@ -23,6 +23,7 @@ from runner.store import ApprovalRow, Choices, Connection, ProfileRow, Store, Ve
 from runner.store import approvals as rows
 from runner.supervisor.floors import Floors
 from runner.supervisor.intent import Also
+from runner.supervisor.parsing import parsed
 from runner.supervisor.progress import Clock
 
 
@@ -113,7 +114,7 @@ class Agents:
 
     def _retire(self, conn: Connection, name: str, who: Approver) -> JsonObject:
         row = profiles.retire(conn, name, who=who, now=self.clock())
-        verdicts.follow(conn, name, before=_parsed(row).tools, after=(), who=who, now=self.clock())
+        verdicts.follow(conn, name, before=parsed(row).tools, after=(), who=who, now=self.clock())
         return profile_line(row)
 
     def _tools(self, conn: Connection, agent: str) -> JsonObject:
@@ -177,13 +178,13 @@ def publish(conn: Connection, profile: Profile, now: float, *, by: Approver | No
     Raises:
         ProfileError: Its directory is another agent's too (R62, G5).
     """
-    others = [_parsed(row) for row in profiles.all(conn) if row.retired is None]
+    others = [parsed(row) for row in profiles.all(conn) if row.retired is None]
     if (reason := next(shared(profile, others), None)) is not None:
         raise ProfileError(
             f"cannot publish {profile.name}: cwd: {reason}",
             resolution="name a directory of its own in cwd, or retire the other agent",
         )
-    before = next((_parsed(row).tools for row in profiles.all(conn) if row.name == profile.name), ())
+    before = next((parsed(row).tools for row in profiles.all(conn) if row.name == profile.name), ())
     row = profiles.put(conn, json.dumps(to_json(profile)), digest=profile.digest, name=profile.name, now=now, who=by)
     gone = verdicts.follow(conn, profile.name, before=before, after=profile.tools, who=by, now=now)
     return {**profile_line(row), "forgotten": [*gone]}
@@ -191,7 +192,7 @@ def publish(conn: Connection, profile: Profile, now: float, *, by: Approver | No
 
 def profile_line(row: ProfileRow) -> JsonObject:
     """A published profile in a list."""
-    profile = _parsed(row)
+    profile = parsed(row)
     return {
         "name": profile.name,
         "digest": row.digest,
@@ -210,11 +211,7 @@ def profile_line(row: ProfileRow) -> JsonObject:
 
 
 def _current(conn: Connection, agent: str) -> Profile:
-    return _parsed(profiles.current(conn, agent))
-
-
-def _parsed(row: ProfileRow) -> Profile:
-    return from_json(json.loads(row.text))
+    return parsed(profiles.current(conn, agent))
 
 
 def _need(profile: Profile, tool: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from runner.fence import Hidden, hidden_in, texts_of
 from runner.model import Capture, CaptureId, Json, JsonObject, RunId
-from runner.store import Connection, audit, captures
+from runner.store import AuditRow, Connection, audit, captures
 
 EVENT = "run.hidden"
 _BEFORE, _AFTER = ("url", "title"), ("note", "intent", "text")
@@ -25,9 +25,9 @@ def record(conn: Connection, run: RunId, capture: Capture, *, now: float) -> Non
         audit.append(conn, time=now, event=EVENT, subject=run, data={"hidden": counts})
 
 
-def of_run(conn: Connection, run: RunId, capture: CaptureId) -> list[Json]:
-    """What the capture of a run hides; the capture is read only where that is on record."""
-    if not any(row.event == EVENT for row in audit.of_subject(conn, run)):
+def of_run(conn: Connection, history: Iterable[AuditRow], capture: CaptureId) -> list[Json]:
+    """What the capture of a run hides; the capture is read only where that is in the run's history."""
+    if not any(row.event == EVENT for row in history):
         return []
     return of_content(json.loads(captures.get(conn, capture).text))
 

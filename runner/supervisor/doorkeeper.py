@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from runner.errors import StoreError
-from runner.model import Attempt, Json, JsonObject, RunId
-from runner.store import Connection, Store, audit
+from runner.model import Attempt, Json, JsonObject
+from runner.store import AuditRow, Connection, Store, audit
 from runner.supervisor.progress import Clock
 
 _log = logging.getLogger(__name__)
@@ -70,9 +70,9 @@ class Doorkeeper:
         audit.append(conn, time=self.clock(), event=event, subject=self.attempt.run, data=which | dict(data))
 
 
-def noticed(conn: Connection, run: RunId) -> JsonObject:
-    """What is on record of a run's gateways: `strangers`, who was `first`, and every `found` lie."""
-    facts = [(row.event, json.loads(row.data)) for row in audit.of_subject(conn, run) if row.event.startswith("gateway.")]
+def noticed(history: Iterable[AuditRow]) -> JsonObject:
+    """What a run's history says of its gateways: `strangers`, who was `first`, and every `found` lie."""
+    facts = [(row.event, json.loads(row.data)) for row in history if row.event.startswith("gateway.")]
     first = [data for event, data in facts if event == "gateway.stranger"]
     counts = {(data["segment"], data["attempt"]): 1 for data in first}
     counts |= {(data["segment"], data["attempt"]): data["count"] for event, data in facts if event == "gateway.strangers"}

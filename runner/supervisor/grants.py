@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -16,7 +15,6 @@ from runner.policy.grants import Wish, grantable
 from runner.policy.judge import find_tool, judge
 from runner.policy.scopes import NARROWABLE
 from runner.policy.tool import ArgumentKind, Tool
-from runner.profiles import from_json
 from runner.profiles.examples import EmptyDirectory
 from runner.sandbox.view import holds_anything
 from runner.store import ApprovalRow, Choices, Connection, Store, choices, grants, lookbacks, profiles
@@ -24,6 +22,7 @@ from runner.store.grants import GrantRow
 from runner.supervisor.beside import sentence
 from runner.supervisor.changes import Changes
 from runner.supervisor.ids import Ids
+from runner.supervisor.parsing import parsed
 from runner.supervisor.progress import Clock
 
 #: A grant is for work at hand: so many seconds and so many calls at most, and so many of an agent at a time.
@@ -107,7 +106,7 @@ class Grants:
         return self._view(conn, ended)
 
     def _row(self, conn: Connection, wish: Wish, id: GrantId, who: Approver) -> GrantRow:  # noqa: PLR0917 -- for `call`
-        profile = from_json(json.loads(profiles.current(conn, wish.agent).text))
+        profile = parsed(profiles.current(conn, wish.agent))
         if wish.tool not in profile.tools:
             raise NotFoundError(
                 f"cannot find tool {wish.tool[:80]} of {profile.name}: its profile does not list it",

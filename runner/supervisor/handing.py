@@ -12,6 +12,7 @@ from runner.captures.refusals import refused
 from runner.errors import NotFoundError
 from runner.model import Json, JsonObject
 from runner.store import Connection, Store, shares
+from runner.store.contacts import ContactRow
 from runner.store.shares import LIVE, FileRow, ShareRow
 from runner.supervisor import callers
 from runner.supervisor.callers import Request
@@ -56,20 +57,16 @@ class Handing:
         return await self.store.call(self._piece, Request(fingerprint, nonce, expires), ref, n, part)
 
     def _offered(self, conn: Connection, request: Request) -> JsonObject:
-        self._asked(conn, request)
-        now = self.clock()
-        verified = callers.contact(conn, request.fingerprint).verified
-        found = shares.list(conn, states=LIVE, fingerprint=request.fingerprint, limit=MOST) if verified else ()
+        contact, now = self._asked(conn, request), self.clock()
+        found = shares.list(conn, states=LIVE, fingerprint=contact.fingerprint, limit=MOST) if contact.verified else ()
         views: list[Json] = [offer_view(row) for row in found if row.expires > now]
         return {"shares": views}
 
     def _described(self, conn: Connection, request: Request, ref: str) -> JsonObject:
-        self._asked(conn, request)
-        return offer_view(self._theirs(conn, request.fingerprint, ref))
+        return offer_view(self._theirs(conn, self._asked(conn, request), ref))
 
     def _piece(self, conn: Connection, request: Request, ref: str, n: int, part: int) -> bytes:  # noqa: PLR0917
-        self._asked(conn, request)
-        row = self._theirs(conn, request.fingerprint, ref)
+        row = self._theirs(conn, self._asked(conn, request), ref)
         file: FileRow | None = next((one for one in row.files if one.n == n), None)
         data = None if file is None else b"" if (file.size, part) == (0, 0) else shares.part(conn, file.digest, part)
         if file is None or data is None:
@@ -78,18 +75,19 @@ class Handing:
             shares.fetch(conn, row, n, now=self.clock())
         return data
 
-    def _asked(self, conn: Connection, request: Request) -> None:
-        callers.contact(conn, request.fingerprint)
+    def _asked(self, conn: Connection, request: Request) -> ContactRow:
+        contact = callers.contact(conn, request.fingerprint)
         callers.once(conn, request, now=self.clock())
         callers.unpaused(conn, "hand it over")
+        return contact
 
-    def _theirs(self, conn: Connection, fingerprint: str, ref: str) -> ShareRow:
+    def _theirs(self, conn: Connection, contact: ContactRow, ref: str) -> ShareRow:
         """A share of theirs that can be fetched. Another's, and one that never was, are the same."""
         try:
             row = shares.get(conn, ref)
         except NotFoundError:
             raise refused("no_share") from None
-        if row.to.fingerprint != fingerprint or not callers.contact(conn, fingerprint).verified:
+        if row.to.fingerprint != contact.fingerprint or not contact.verified:
             raise refused("no_share")
         if row.state not in LIVE or row.expires <= self.clock():
             raise refused("gone")

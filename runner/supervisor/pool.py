@@ -7,7 +7,6 @@ old, and no more than the host has room for. A run that is resumed never gets on
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -15,10 +14,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from runner.errors import RunnerError, SandboxError, StoreError
-from runner.profiles import from_json
 from runner.sandbox.engine import ImageInfo
 from runner.sandbox.image import image_info
 from runner.store import Connection, choices, pausing, pooling, profiles
+from runner.supervisor.parsing import parsed
 from runner.supervisor.preparation import Facts, checked
 from runner.supervisor.surroundings import Surroundings
 from runner.supervisor.warm import Recipe, Warm, adopt, facts_with, fill, note, recipe_of
@@ -202,7 +201,7 @@ def _kept(conn: Connection, *, since: float) -> list[Callable[[ImageInfo], Recip
 
 def _recipe(conn: Connection, name: str) -> Callable[[ImageInfo], Recipe]:
     stored = profiles.current(conn, name)
-    profile, blocked = from_json(json.loads(stored.text)), choices.of_agent(conn, name).blocked
+    profile, blocked = parsed(stored), choices.of_agent(conn, name).blocked
 
     def with_image(image: ImageInfo) -> Recipe:
         return Recipe(profile=profile, blocked=blocked, uid=stored.uid, image=image)

@@ -39,6 +39,7 @@ def run_facts(conn: Connection, ref: str) -> RunFacts:
     """A run with what belongs to it."""
     row = runs.find(conn, ref)
     waiting = rows.list(conn, run=row.id, states=WAITING)
+    history = audit.of_subject(conn, row.id)
     return RunFacts(
         row,
         segments.of_run(conn, row.id),
@@ -46,9 +47,9 @@ def run_facts(conn: Connection, ref: str) -> RunFacts:
         waiting,
         taints.of_run(conn, row.id),
         usage_of(conn, row),
-        concealed.of_run(conn, row.id, row.capture),
+        concealed.of_run(conn, history, row.capture),
         thread_of(conn, threads.of_run(conn, row.id)),
-        noticed(conn, row.id),
+        noticed(history),
     )
 
 
@@ -61,7 +62,7 @@ def view_of(conn: Connection, row: ApprovalRow) -> JsonObject:
     """The same of a row at hand: as it is stored, or as an edit would make it (D2)."""
     whole = approval_view(row, parse_strict(row.effective.raw), audit.of_subject(conn, row.id)) | beside(conn, row)
     whole["thread"] = thread_of(conn, threads.of_run(conn, row.run))
-    whole["hidden"] = concealed.of_run(conn, row.run, runs.get(conn, row.run).capture)
+    whole["hidden"] = concealed.of_run(conn, audit.of_subject(conn, row.run), runs.get(conn, row.run).capture)
     return whole | signatures(conn, [row]).get(row.id, {})
 
 

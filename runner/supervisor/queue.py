@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 
 from runner import approvals
@@ -11,13 +10,13 @@ from runner.approvals import Approver, Listing
 from runner.errors import ApprovalExpiredError, UsageError
 from runner.lifecycle import ApprovalState
 from runner.model import ApprovalId, Digest, Json, JsonObject
-from runner.profiles import from_json
 from runner.store import ApprovalRow, Connection, Store, profiles
 from runner.store import approvals as rows
 from runner.supervisor import queries
 from runner.supervisor.changes import Changes
 from runner.supervisor.edits import Edits
 from runner.supervisor.effects import Effects
+from runner.supervisor.parsing import parsed
 from runner.supervisor.progress import Clock, Enqueue, advance
 from runner.supervisor.shown import MAX_BATCH, Call, Shown
 
@@ -133,7 +132,7 @@ class Queue:
             advance(conn, run, now=self._clock(), enqueue=self._enqueue)
 
     def _extend(self, conn: Connection, id: ApprovalId, *, seconds: float, who: Approver) -> ApprovalRow:
-        profile = from_json(json.loads(profiles.get(conn, rows.get(conn, id).profile_digest).text))
+        profile = parsed(profiles.get(conn, rows.get(conn, id).profile_digest))
         longest = profile.approvals.expires
         return approvals.extend(conn, id, seconds=seconds, longest=longest, who=who, now=self._clock())
 

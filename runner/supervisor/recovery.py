@@ -7,7 +7,6 @@ first; then the runs go on from their rows, interrupted effects are looked up on
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,13 +17,13 @@ from typing import TypeVar
 from runner.errors import RunnerError, SandboxError
 from runner.lifecycle import ApprovalState, RunState
 from runner.model import Attempt
-from runner.profiles import from_json
 from runner.sandbox.engine import Engine
 from runner.sandbox.launch import reap
 from runner.store import ApprovalRow, Connection, RunRow, Store, calls, profiles, runs, segments
 from runner.store import approvals as rows
 from runner.supervisor.effects import Effects
 from runner.supervisor.endings import End, Ending, Endings
+from runner.supervisor.parsing import parsed
 from runner.supervisor.prices import Price
 from runner.supervisor.progress import Clock, Enqueue, queue_again
 from runner.supervisor.purse import settle_left
@@ -108,7 +107,7 @@ class Recovery:
 
     async def _cwd(self, row: ApprovalRow) -> Path:
         stored = await self.store.query(profiles.get, row.profile_digest)
-        return from_json(json.loads(stored.text)).cwd
+        return parsed(stored).cwd
 
 
 def _end_of(conn: Connection, row: RunRow) -> End:

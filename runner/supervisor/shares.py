@@ -68,7 +68,7 @@ class Shares:
                 f"cannot share for {wanted / 86400:.1f} days: {days:.0f} are the most", resolution=f"such as --for {days:.0f}d"
             )
         sharing.check(files, note)
-        to, live = await self.store.query(_receiver, petname)
+        to, live = await self.store.query(_planned, petname)
         found = await asyncio.to_thread(lambda: tuple(sharing.look(name, data, live) for name, data in files))
         draft = Draft(
             to=to,
@@ -130,7 +130,7 @@ class Shares:
             del self._drafts[digest]
 
     def _share(self, conn: Connection, draft: Draft, *, digest: Digest, who: Approver) -> ShareRow:
-        to, _ = _receiver(conn, draft.to.petname or "")
+        to = _receiver(conn, draft.to.petname or "")
         if to != draft.to:
             raise NotAllowedError(
                 f"cannot share with {draft.to.petname}: the name has another key since it was shown",
@@ -179,8 +179,14 @@ def withdraw_all(conn: Connection, contact: ContactRow, *, now: float, by: Appro
     return [row.id for row in found if shares.end(conn, row.id, ShareEvent.WITHDRAW, now=now, by=by, reason=reason)]
 
 
-def _receiver(conn: Connection, petname: str) -> tuple[Sender, Live]:
-    """Whom a petname names, if they may be handed anything now; and what must not leave.
+def _planned(conn: Connection, petname: str) -> tuple[Sender, Live]:
+    """Whom a petname names, as `_receiver`; and what must not leave."""
+    to, alive = _receiver(conn, petname), replies.alive(conn)
+    return to, Live(alive.nonces, alive.ids)
+
+
+def _receiver(conn: Connection, petname: str) -> Sender:
+    """Whom a petname names, if they may be handed anything now.
 
     Raises:
         PausedError: A pause is in force.
@@ -198,8 +204,7 @@ def _receiver(conn: Connection, petname: str) -> tuple[Sender, Live]:
             f"cannot share with {petname}: nobody has verified that the key is theirs",
             resolution=f"compare fingerprints, then runner contact verify {petname}",
         )
-    alive = replies.alive(conn)
-    return row.sender, Live(alive.nonces, alive.ids)
+    return row.sender
 
 
 def _bound(draft: Draft) -> Digest:

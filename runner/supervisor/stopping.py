@@ -5,16 +5,14 @@ In the transaction of that answer, so that no crash leaves a run that goes on wi
 
 from __future__ import annotations
 
-import json
-
 from runner import approvals
 from runner.approvals import Approver
 from runner.approvals.denied import EARLIER_NO
 from runner.lifecycle import RUN_ENDS, ApprovalEvent, ApprovalState, RunEvent
 from runner.model import ApprovalSettings
-from runner.profiles import from_json
 from runner.store import ApprovalRow, Connection, RunRow, profiles, runs, segments
 from runner.store import approvals as rows
+from runner.supervisor.parsing import parsed
 
 CLOCK = Approver(uid=0, channel="clock", name="the clock")
 _ANSWERED = frozenset({ApprovalState.EXPIRED, ApprovalState.DENIED})
@@ -25,7 +23,7 @@ def stop_where_told(conn: Connection, row: RunRow, *, now: float) -> RunRow | No
     answered = () if row.state in RUN_ENDS else rows.list(conn, run=row.id, states=_ANSWERED)
     if not answered:
         return None
-    settings = from_json(json.loads(profiles.get(conn, row.profile_digest).text)).approvals
+    settings = parsed(profiles.get(conn, row.profile_digest)).approvals
     last = next((one for one in answered if _ends(one, settings)), None)
     if last is None:
         return None

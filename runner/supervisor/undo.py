@@ -21,13 +21,13 @@ from runner.digest import digest_json
 from runner.errors import AlreadyDecidedError, ApprovalExpiredError, NotAllowedError, RunnerError, StoreError, UsageError
 from runner.lifecycle import ApprovalState
 from runner.model import ApprovalId, JsonObject, ResolvedPath, Verdict
-from runner.profiles import from_json
 from runner.store import ApprovalRow, CallRow, Connection, Store, audit, calls, pausing, profiles
 from runner.store import approvals as rows
 from runner.supervisor import keepsakes, queries
 from runner.supervisor.acts import runs_in_container, undoes
 from runner.supervisor.effects import Effects
 from runner.supervisor.ids import Ids
+from runner.supervisor.parsing import parsed
 from runner.supervisor.progress import Clock
 from runner.supervisor.views import paths_view
 
@@ -188,7 +188,7 @@ def look_up(conn: Connection, ref: str) -> Wanted:
             f"cannot undo {row.id}: what is kept of it is not what stood there before", resolution="restore a backup"
         )
     earlier = [one for one in rows.list(conn, run=row.run, states={ApprovalState.DONE}) if one.tool == UNDO]
-    cwd = from_json(json.loads(profiles.get(conn, row.profile_digest).text)).cwd
+    cwd = parsed(profiles.get(conn, row.profile_digest)).cwd
     return Wanted(row=row, image=image, cwd=cwd, before=next((one for one in earlier[::-1] if undoes(one) == row.id), None))
 
 

@@ -97,7 +97,7 @@ def test_a_lie_is_on_record_with_what_was_told(tmp_path: Path) -> None:
                 keeper.lie("it tells an earlier turn otherwise than it was")
             await keeper.close(doubt="it reports an outcome" if number else None)
         with world.store.reading() as conn:
-            found = noticed(conn, row.id)
+            found = noticed(audit.of_subject(conn, row.id))
         lie = "it tells an earlier turn otherwise than it was"
         assert found == {"strangers": 2, "first": {"pid": 7, "uid": 1000}, "found": [lie, "it reports an outcome"]}
         assert [event for event, _ in rows(world, row.id)] == ["gateway.stranger", "gateway.mismatch"] * 2
