@@ -5,7 +5,7 @@ Owns that nothing is compared where nothing is expected, and that a large conver
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 
 from runner.gateway.heavy import beside
 from runner.gateway.memory import Given, Memory
@@ -25,7 +25,11 @@ class Comparing:
 
     def __init__(self, expected: Expected | None) -> None:
         self._expected = expected
-        self._memory = None if expected is None else Memory(expected.conversation)
+
+    @cached_property
+    def _memory(self) -> Memory | None:
+        """Made when it is first asked: a conversation that is continued may be long, and is read beside the loop."""
+        return None if self._expected is None else Memory(self._expected.conversation)
 
     async def difference(self, request: ModelRequest) -> tuple[str | None, Spoken]:
         """What of a request is not as it should be, or None; and what its conversation says."""

@@ -65,17 +65,14 @@ class Memory:
     _reply: tuple[Item, ...] = ()
     _whole: bool = False
     _nudges: frozenset[str] = frozenset()
+    sent: frozenset[str] = field(init=False, default=frozenset())  #: all that the supervisor says as the user
 
     def __post_init__(self) -> None:
         """Begin with the past."""
         self._nudges = frozenset(map(spoken.asked, self.conversation.nudges))
+        self.sent = self._nudges | {spoken.asked(prompt.text) for prompt in self.conversation.prompts}
         past = spoken.of_lines(self.conversation.past, self.sent)
         self._known, self._thinking = past.items, set(past.thinking)
-
-    @property
-    def sent(self) -> frozenset[str]:
-        """Every text that the supervisor says to the model as its user."""
-        return self._nudges | {spoken.asked(prompt.text) for prompt in self.conversation.prompts}
 
     def spoken_in(self, messages: Json) -> Spoken:
         """What a re-built request's messages say."""

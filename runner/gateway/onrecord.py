@@ -42,7 +42,7 @@ def marked(results: Sequence[ToolResult], told: Spoken) -> tuple[ToolResult, ...
 
 def noted(parts: Sequence[str]) -> str:
     """A result as it stands on record."""
-    return json.dumps(list(parts) if len(parts) <= _PARTS else [spoken.digest("\0".join(parts))])
+    return json.dumps(list(_folded(parts)))
 
 
 def found_in(block: JsonObject) -> tuple[str, ...]:
@@ -52,5 +52,9 @@ def found_in(block: JsonObject) -> tuple[str, ...]:
 
 def agrees(record: str, found: Sequence[str]) -> bool:
     """Whether a mirrored result is the one on record: bytes may have been taken out of it since, and nothing else."""
-    known, told = tuple(json.loads(record)), tuple(json.loads(noted(found)))
-    return spoken.alike(Item("result", "", known), Item("result", "", told))
+    return spoken.alike(Item("result", "", tuple(json.loads(record))), Item("result", "", _folded(found)))
+
+
+def _folded(parts: Sequence[str]) -> tuple[str, ...]:
+    """Many parts are one."""
+    return tuple(parts) if len(parts) <= _PARTS else (spoken.digest("\0".join(parts)),)

@@ -6,7 +6,7 @@ capture. The order of a thread's runs is told by what continues what, and by no 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, RowMapping, Select, func, select
 from runner.lifecycle import RUN_ENDS, CaptureState, RunState
 from runner.model import CaptureId, Digest, Json, RunId
 from runner.store import audit, codec
-from runner.store.schema import captures, runs, transcript
+from runner.store.schema import captures, runs
 from runner.store.schema_threads import thread_captures, threads, turn_words
 
 #: States of a capture that has no run yet and may get one.
@@ -124,12 +124,6 @@ def words(conn: Connection, run: RunId) -> Mapping[int, str]:
     return {
         turn: text for turn, text in conn.execute(select(turn_words.c.turn, turn_words.c.text).where(turn_words.c.run == run))
     }
-
-
-def size(conn: Connection, these: Sequence[RunId]) -> int:
-    """Characters of the transcripts of runs."""
-    query = select(func.coalesce(func.sum(func.length(transcript.c.entry)), 0)).where(transcript.c.run.in_(these))
-    return int(conn.execute(query).scalar_one())
 
 
 def listing(conn: Connection, *, limit: int) -> tuple[Line, ...]:

@@ -23,10 +23,10 @@ def append(conn: Connection, run: RunId, segment: int, attempt: int, entries: Se
     conn.execute(schema.transcript.insert(), rows)
 
 
-def size(conn: Connection, run: RunId) -> int:
-    """How many characters a run's transcript has."""
+def size(conn: Connection, *these: RunId) -> int:
+    """How many characters the transcripts of runs have together."""
     length = func.coalesce(func.sum(func.length(schema.transcript.c.entry)), 0)
-    return int(conn.execute(select(length).where(schema.transcript.c.run == run)).scalar_one())
+    return int(conn.execute(select(length).where(schema.transcript.c.run.in_(these))).scalar_one())
 
 
 def read(conn: Connection, run: RunId) -> tuple[TranscriptRow, ...]:

@@ -18,7 +18,7 @@ from runner.captures import from_json as capture_from_json
 from runner.errors import NotAllowedError
 from runner.fence import Prompt, compose
 from runner.model import SenderKind
-from runner.store import Connection, RunRow, calls, captures, runs, threads, transcript
+from runner.store import Connection, RunRow, captures, runs, threads, transcript
 from runner.store.rows import TranscriptRow
 from runner.supervisor.recorded import as_recorded, recorded
 from runner.supervisor.retold import answers_of, told_of, turns_of
@@ -68,15 +68,15 @@ def conversation(conn: Connection, these: Sequence[Earlier], *, session_id: str)
         answers = answers_of(conn, row.id)
         turns = turns_of(conn, row.id, answers)
         first = (turns[0][0].segment, turns[0][0].attempt) if turns else (row.segment, row.attempt)
-        words = threads.words(conn, row.id)
+        words, record = threads.words(conn, row.id), recorded(conn, row.id)
         lines += finished(
-            as_recorded(since(transcript.read(conn, row.id), first), recorded(conn, row.id)),
+            as_recorded(since(transcript.read(conn, row.id), first), record),
             [Turn(words.get(turn[0].turn, ""), [told_of(call, answers.get(call.id)) for call in turn]) for turn in turns],
             _scribe(row, session_id=session_id, parent=last_uuid(lines)),
             prompt=user_message(Message(text=prompt.text, images=prompt.images)),
             reply=row.reply or "",
         )
-        wire_ids |= {call.wire_id for call in calls.of_run(conn, row.id) if call.turn > 0}
+        wire_ids |= record.turns.keys()
     return Past(lines=tuple(lines), wire_ids=frozenset(wire_ids))
 
 

@@ -67,7 +67,8 @@ def restore(  # noqa: PLR0913 -- a run, and all that it starts from
         return Restored(session_id=run.session_id or "", lines=past.lines, past_ids=past.wire_ids, begun=False)
     # Containers that ended before the model's first turn left nothing to go on from.
     first = (turns[0][0].segment, turns[0][0].attempt)
-    mirrored = as_recorded(since(transcript.read(conn, run.id), first), recorded(conn, run.id))
+    record = recorded(conn, run.id)
+    mirrored = as_recorded(since(transcript.read(conn, run.id), first), record)
     told = [[told_of(call, answers.get(call.id)) for call in turn] for turn in turns]
     scribe = Scribe(
         session_id=run.session_id or "",
@@ -77,7 +78,7 @@ def restore(  # noqa: PLR0913 -- a run, and all that it starts from
         parent=last_uuid(past.lines),
     )
     resumption = resume(mirrored, told, scribe, prompt=prompt)
-    made = frozenset(call.wire_id for call in calls.of_run(conn, run.id) if call.turn > 0)
+    made = frozenset(record.turns)
     check_mirrored(resumption.kept, told, made=made)
     transcript.append(conn, *attempt, resumption.added)
     last = turns[-1]

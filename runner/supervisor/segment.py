@@ -170,12 +170,13 @@ class Conductor:
             purse = RunPurse(around.store, facts.run, facts.profile, budgets=around.budgets, clock=around.clock, ids=around.ids)
             residents = Residents()
             keeper = Doorkeeper(store=around.store, attempt=facts.attempt, clock=around.clock)
+            # Of a run that goes on or continues others it reads the whole conversation.
+            past = () if restored is None else restored.lines
+            reference = await asyncio.to_thread(reference_of, facts, image, resume=restored is not None, past=past)
             gateway = Gateway(
                 directory=segment.snapshot.parent / "gateway",
                 desk=desk,
-                reference=reference_of(
-                    facts, image, resume=restored is not None, past=() if restored is None else restored.lines
-                ),
+                reference=reference,
                 upstream=around.upstream(facts.profile.name),
                 purse=purse,
                 peers=residents,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from runner.errors import NotAllowedError, ThreadBusyError, ThreadOverError, UsageError
 from runner.lifecycle import RunState
 from runner.model import CaptureId, RunId, SenderKind
-from runner.store import CaptureRow, Connection, ProfileRow, RunRow, runs, taints, threads
+from runner.store import CaptureRow, Connection, ProfileRow, RunRow, runs, taints, threads, transcript
 from runner.store.threads import Part, ThreadRow
 
 #: Runs whose conversation one may start from; the system prompt names the fence of each.
@@ -142,7 +142,7 @@ def _short_enough(conn: Connection, name: str, *, doing: str) -> None:
     chain = () if last is None else (*threads.before(conn, last), last)
     if len(chain) >= MAX_RUNS:
         raise ThreadOverError(f"{doing}: it has {MAX_RUNS} answers, the most there are", resolution=_ANEW)
-    size = threads.size(conn, chain)
+    size = transcript.size(conn, *chain)
     if size > MAX_CHARS:
         raise ThreadOverError(
             f"{doing}: its transcript has {size / 2**20:.1f} MiB, {MAX_CHARS // 2**20} are the most", resolution=_ANEW

@@ -84,7 +84,9 @@ def finished(
 
 def last_uuid(lines: Sequence[str]) -> str | None:
     """The line that the next one follows."""
-    return last_uuid_of([entry for entry in map(json.loads, lines) if isinstance(entry, dict)])
+    # Most lines have one, and a conversation is long: from its end, and no further than needed.
+    entries = (entry for entry in map(json.loads, reversed(lines)) if isinstance(entry, dict))
+    return next((uuid for entry in entries if isinstance(uuid := entry.get("uuid"), str)), None)
 
 
 def _begun(entries: Sequence[JsonObject], scribe: Scribe, prompt: JsonObject) -> Lines:

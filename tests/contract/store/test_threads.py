@@ -160,4 +160,4 @@ def test_the_size_of_a_conversation_is_that_of_its_transcripts(store: Store) -> 
         first, second = in_thread(conn, None), a_run(conn)
         for run, lines in ((first, ["abc", "de"]), (second, ["f" * 100])):
             transcript.append(conn, run.id, 0, 0, lines)
-        assert [threads.size(conn, these) for these in ((), (first.id,), (first.id, second.id))] == [0, 5, 105]
+        assert [transcript.size(conn, *these) for these in ((), (first.id,), (first.id, second.id))] == [0, 5, 105]
