@@ -77,6 +77,6 @@ def _restore_result(block: JsonObject, renamed: dict[str, str]) -> None:
     content = block.get("content")
     if isinstance(content, str):
         block["content"] = content.replace(name, plain)
-    for part in content if isinstance(content, list) else []:
-        if isinstance(part, dict) and part["type"] == "text":
+    for part in objects(content):
+        if part["type"] == "text":
             part["text"] = str(part["text"]).replace(name, plain)

@@ -7,11 +7,11 @@ do without any.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection
 
+from runner.digest import objects
 from runner.gateway.notes import is_note
-from runner.gateway.spoken import asked
+from runner.gateway.spoken import asked, digest
 from runner.gateway.voice import is_voice, without_voice
 from runner.model import Json, JsonObject
 
@@ -42,15 +42,14 @@ def leave_out_unknown(messages: Json, *, model: str, sent: Collection[str]) -> i
         How many there were.
     """
     count = 0
-    for message in messages if isinstance(messages, list) else []:
-        if not isinstance(message, dict) or message["role"] != "user":
+    for message in objects(messages):
+        if message["role"] != "user":
             continue
         count += _replaced(message, "content", model=model, sent=sent)
-        content = message["content"]
-        for block in content if isinstance(content, list) else []:
-            if isinstance(block, dict) and block["type"] == "text":
+        for block in objects(message["content"]):
+            if block["type"] == "text":
                 count += _replaced(block, "text", model=model, sent=sent)
-            elif isinstance(block, dict) and block["type"] == "tool_result":
+            elif block["type"] == "tool_result":
                 count += _in_result(block, model)
     return count
 
@@ -60,7 +59,7 @@ def _in_result(block: JsonObject, model: str) -> int:
     content = block.get("content")
     if not isinstance(content, list):
         return _cut(block, "content", model)
-    parts = [part for part in content if isinstance(part, dict) and part["type"] == "text"]
+    parts = [part for part in objects(content) if part["type"] == "text"]
     first = content[0] if content else None
     return sum(
         _cut(part, "text", model) if part is first or not is_voice(str(part["text"])) else _replaced(part, "text", model=model)
@@ -88,7 +87,4 @@ def _replaced(holder: JsonObject, key: str, *, model: str, sent: Collection[str]
 
 
 def _is_known(text: str, model: str) -> bool:
-    return all(
-        is_note(line, model) or hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest() in _SENTENCES
-        for line in text.strip().split("\n")
-    )
+    return all(is_note(line, model) or digest(line) in _SENTENCES for line in text.strip().split("\n"))

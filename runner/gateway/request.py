@@ -188,6 +188,6 @@ def _results(messages: Json) -> tuple[ToolResult, ...]:
 def _result(block: JsonObject) -> ToolResult:
     content = block.get("content", "")
     if isinstance(content, list):
-        texts = [part["text"] for part in content if isinstance(part, dict) and part["type"] == "text"]
+        texts = [part["text"] for part in objects(content) if part["type"] == "text"]
         content = texts[0] if texts else ""
     return ToolResult(tool_use_id=str(block["tool_use_id"]), text=str(content), is_error=block.get("is_error") is True)

@@ -48,8 +48,8 @@ def difference(body: JsonObject, expected: Expected) -> str | None:
     if (others if _BILLING.fullmatch(first) else [first, *others]) != [IDENTITY, expected.system]:
         return "its system prompt is not the profile's"
     tools = body.get("tools")
-    for tool in tools if isinstance(tools, list) else []:
-        if isinstance(tool, dict) and definition(tool) not in expected.definitions.get(str(tool["name"]), ()):
+    for tool in objects(tools):
+        if definition(tool) not in expected.definitions.get(str(tool["name"]), ()):
             return f"it describes the tool {tool['name']} otherwise than it is"
     return None
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+from runner.digest import objects
 from runner.model import Json
 
 #: Tags in which the CLI, or this product, addresses the model.
@@ -54,20 +55,19 @@ def _pieces(text: str) -> Iterator[str]:
 
 def quiet_results(messages: Json) -> None:
     """Break these tags in every tool result of a re-built request, in place."""
-    for message in messages if isinstance(messages, list) else []:
-        content = message["content"] if isinstance(message, dict) else None
-        for block in content if isinstance(content, list) else []:
-            if isinstance(block, dict) and block["type"] == "tool_result" and "content" in block:
+    for message in objects(messages):
+        for block in objects(message["content"]):
+            if block["type"] == "tool_result" and "content" in block:
                 block["content"] = _quiet(block["content"])
 
 
 def _quiet(content: Json) -> Json:
     if isinstance(content, str):
         return without_tags(content)
-    for part in content if isinstance(content, list) else []:
-        if isinstance(part, dict) and part["type"] == "text":
+    for part in objects(content):
+        if part["type"] == "text":
             part["text"] = without_tags(str(part["text"]))
-        elif isinstance(part, dict) and part["type"] == "document":
+        elif part["type"] == "document":
             _quiet_document(part)
     return content
 

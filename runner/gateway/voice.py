@@ -87,7 +87,7 @@ def _end_of(text: str, end: int) -> int:
 
 def _excuse(block: JsonObject, key: str) -> None:
     text = block.get(key)
-    if isinstance(text, str) and _REMOVED.fullmatch(without_voice(text)):
+    if isinstance(text, str) and is_excuse(without_voice(text)):
         block[key] = REMOVED
 
 

@@ -101,8 +101,8 @@ def results_in(mirrored: Sequence[str]) -> dict[str, JsonObject]:
     found: dict[str, JsonObject] = {}
     for entry in map(json.loads, mirrored):
         content = _message(entry).get("content") if isinstance(entry, dict) and entry.get("type") == "user" else None
-        for block in content if isinstance(content, list) else []:
-            if isinstance(block, dict) and block.get("type") == "tool_result" and _is_told(block.get("content")):
+        for block in objects(content):
+            if block.get("type") == "tool_result" and _is_told(block.get("content")):
                 identity, is_error = str(block.get("tool_use_id")), block.get("is_error") is True
                 found[identity] = {"content": block["content"], "is_error": is_error}
     return found
@@ -142,10 +142,9 @@ def _message(entry: JsonObject) -> JsonObject:
 
 
 def _ids(entry: JsonObject, kind: str, block_type: str, key: str) -> Iterator[str]:  # noqa: PLR0917 -- four words of one question
-    content = _message(entry).get("content")
-    if entry.get("type") == kind and isinstance(content, list):
-        for block in content:
-            if isinstance(block, dict) and block.get("type") == block_type:
+    if entry.get("type") == kind:
+        for block in objects(_message(entry).get("content")):
+            if block.get("type") == block_type:
                 yield str(block.get(key))
 
 
